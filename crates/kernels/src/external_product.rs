@@ -7,12 +7,14 @@
 //!
 //! The key is kept in the transform domain, on the 32-bit torus in numbers of 48 bits, scaled by powers of two that the transforms then need not apply, in the order in which the products read it, one
 //! consecutive stream an iteration: for ciphertexts one by one `[pattern][row][column][16 numbers]` for each group of eight points, in 48 bits each where
-//! that is their width, for bundles `[pattern][row][column][2 numbers]` for each point, in 64; there is one pattern unless the key is unrolled.
+//! that is their width, for batches across lanes `[pattern][row][column][2 numbers]` for each point, in 64; there is one pattern unless the key is unrolled.
 
 use crate::aligned::AlignedVector;
 use crate::decompose::Gadget;
-pub use crate::fft::BUNDLE;
-use crate::fft::{BundleRoom, FoldedFft, ProductRoom, error_bound, key_error_bound, key_group, key_len, key_number};
+pub use crate::fft::LANE_BATCH;
+use crate::fft::{
+    FoldedFft, LaneBatchScratch, ProductScratch, error_bound, key_error_bound, key_group, key_len, key_number,
+};
 use crate::isa::Isa;
 use crate::ring::RingDegree;
 use crate::torus::Torus;
@@ -32,11 +34,11 @@ pub struct ExternalProduct<T> {
 
 /// Memory of one thread.
 #[derive(Clone, Debug)]
-pub struct Workspace<T>(ProductRoom<T>);
+pub struct Workspace<T>(ProductScratch<T>);
 
-/// Memory of one thread for bundles of ciphertexts.
+/// Memory of one thread for batches across lanes of ciphertexts.
 #[derive(Clone, Debug)]
-pub struct BundleWorkspace(BundleRoom);
+pub struct LaneBatchWorkspace(LaneBatchScratch);
 
 /// Coefficients may be rounded to multiples of 2 to the power of this, in units of 2^-32.
 const MAX_ROUNDING: u32 = 2;
@@ -65,9 +67,9 @@ impl<T: Torus> ExternalProduct<T> {
         self.rows() * self.columns * self.fft.degree().get()
     }
 
-    /// Numbers that one GGSW ciphertext takes in the transform domain, in the order for `bundles` or in that for ciphertexts one by one.
-    pub fn key_len(&self, bundles: bool) -> usize {
-        if bundles { self.ggsw_len() } else { key_len::<T>(self.ggsw_len()) }
+    /// Numbers that one GGSW ciphertext takes in the transform domain, in the order for batches across lanes or in that for ciphertexts one by one.
+    pub fn key_len(&self, lane_batches: bool) -> usize {
+        if lane_batches { self.ggsw_len() } else { key_len::<T>(self.ggsw_len()) }
     }
 
     /// Proven bound on how far one of [`Self::rotate_multiply_add`] is from the exact product, in units of 1/q.
@@ -88,20 +90,20 @@ impl<T: Torus> ExternalProduct<T> {
 
     /// Memory for one thread.
     pub fn workspace(&self) -> Workspace<T> {
-        Workspace(self.fft.room(self.gadget, self.columns))
+        Workspace(self.fft.scratch(self.gadget, self.columns))
     }
 
     /// Transforms the GGSW ciphertexts of one iteration, `[pattern][row][column][N]` torus elements, one pattern without unrolling, to `key`,
-    /// [`Self::key_len`] numbers for each, in the order for products of ciphertexts one by one, or for those of bundles.
-    pub fn transform_key(&self, ggsw: &[T], bundles: bool, key: &mut [f64]) {
+    /// [`Self::key_len`] numbers for each, in the order for products of ciphertexts one by one, or for those of batches across lanes.
+    pub fn transform_key(&self, ggsw: &[T], lane_batches: bool, key: &mut [f64]) {
         let degree = self.fft.degree().get();
         let polynomials = ggsw.len() / degree;
         assert!(
-            key.len() * self.ggsw_len() == ggsw.len() * self.key_len(bundles)
+            key.len() * self.ggsw_len() == ggsw.len() * self.key_len(lane_batches)
                 && polynomials.is_multiple_of(self.rows() * self.columns),
             "rows · columns polynomials for each pattern"
         );
-        assert!(!bundles || self.bundles(), "a key for bundles where there are some");
+        assert!(!lane_batches || self.lane_batches(), "a key for batches across lanes where there are some");
         // 1/M, and the factor that digits are left with when they are cut out in place.
         let in_place = self.gadget.field::<T>(0).right;
         let scale = 2.0 / degree as f64 / 2f64.powi(in_place as i32);
@@ -109,7 +111,7 @@ impl<T: Torus> ExternalProduct<T> {
         for (index, polynomial) in ggsw.chunks_exact(degree).enumerate() {
             self.fft.forward_torus(polynomial, &mut spectrum);
             spectrum.iter_mut().for_each(|value| *value = key_number::<T>(*value * scale));
-            if bundles {
+            if lane_batches {
                 for (point, numbers) in key.chunks_exact_mut(2 * polynomials).enumerate() {
                     (numbers[2 * index], numbers[2 * index + 1]) = FoldedFft::point(&spectrum, point);
                 }
@@ -134,9 +136,9 @@ impl<T: Torus> ExternalProduct<T> {
         workspace: &mut Workspace<T>,
     ) {
         assert_eq!(accumulator.len(), self.columns * self.fft.degree().get(), "k + 1 polynomials");
-        let room = &mut workspace.0;
+        let scratch = &mut workspace.0;
         let exponents = [exponent as u32];
-        self.fft.product(self.gadget, self.rounding, &exponents, false, key, next, following, room, accumulator);
+        self.fft.product(self.gadget, self.rounding, &exponents, false, key, next, following, scratch, accumulator);
     }
 
     /// `accumulator` gains Σ_u (X^{e_u} − 1) · (key_u ⊡ accumulator) over the patterns u of an unrolled key, `exponents` being the e_u mod 2N and
@@ -151,46 +153,50 @@ impl<T: Torus> ExternalProduct<T> {
         workspace: &mut Workspace<T>,
     ) {
         assert_eq!(accumulator.len(), self.columns * self.fft.degree().get(), "k + 1 polynomials");
-        let room = &mut workspace.0;
-        self.fft.product(self.gadget, None, exponents, true, keys, next, following, room, accumulator);
+        let scratch = &mut workspace.0;
+        self.fft.product(self.gadget, None, exponents, true, keys, next, following, scratch, accumulator);
     }
 
-    /// Whether [`BUNDLE`] ciphertexts can be taken at once: on the 32-bit torus, from 256 coefficients on, with four polynomials in a ciphertext
+    /// Whether [`LANE_BATCH`] ciphertexts can be taken at once: on the 32-bit torus, from 256 coefficients on, with four polynomials in a ciphertext
     /// at most.
-    pub fn bundles(&self) -> bool {
-        T::BITS == 32 && self.fft.bundles(self.columns)
+    pub fn lane_batches(&self) -> bool {
+        T::BITS == 32 && self.fft.lane_batches(self.columns)
     }
 
-    /// Memory for one thread that takes [`BUNDLE`] ciphertexts at once, if [`Self::bundles`].
-    pub fn bundle_workspace(&self) -> Option<BundleWorkspace> {
-        self.bundles().then(|| BundleWorkspace(self.fft.bundle_room(self.gadget, self.columns)))
+    /// Memory for one thread that takes [`LANE_BATCH`] ciphertexts at once, if [`Self::lane_batches`].
+    pub fn lane_batch_workspace(&self) -> Option<LaneBatchWorkspace> {
+        self.lane_batches().then(|| LaneBatchWorkspace(self.fft.lane_batch_scratch(self.gadget, self.columns)))
     }
 
-    /// [`Self::rotate_multiply_add`] or, if `unrolled`, [`Self::patterns_multiply_add`] for [`BUNDLE`] accumulators one after the other, with the same
+    /// [`Self::rotate_multiply_add`] or, if `unrolled`, [`Self::patterns_multiply_add`] for [`LANE_BATCH`] accumulators one after the other, with the same
     /// results to the bit: `exponents` are those of the first, then of the second and so on.
     ///
     /// # Panics
     /// On the 64-bit torus.
-    pub fn bundle_multiply_add(
+    pub fn lane_batch_multiply_add(
         &self,
         key: &[f64],
         next: &[f64],
         exponents: &[u32],
         unrolled: bool,
         accumulators: &mut [T],
-        workspace: &mut BundleWorkspace,
+        workspace: &mut LaneBatchWorkspace,
     ) {
-        assert_eq!(accumulators.len(), BUNDLE * self.columns * self.fft.degree().get(), "k + 1 polynomials of each");
+        assert_eq!(
+            accumulators.len(),
+            LANE_BATCH * self.columns * self.fft.degree().get(),
+            "k + 1 polynomials of each"
+        );
         let rounding = if unrolled { None } else { self.rounding };
         let accumulators = as_words_32(accumulators);
-        let room = &mut workspace.0;
-        self.fft.bundle_product(self.gadget, rounding, exponents, unrolled, key, next, room, accumulators);
+        let scratch = &mut workspace.0;
+        self.fft.lane_batch_product(self.gadget, rounding, exponents, unrolled, key, next, scratch, accumulators);
     }
 }
 
 /// `words` as what they are on the 32-bit torus.
 fn as_words_32<T: Torus>(words: &mut [T]) -> &mut [u32] {
-    assert_eq!(T::BITS, 32, "bundles are of the 32-bit torus");
+    assert_eq!(T::BITS, 32, "batches across lanes are of the 32-bit torus");
     // SAFETY: `Torus` is sealed to u32 and u64: an element of 32 bits is a u32.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
 }
@@ -302,7 +308,7 @@ mod tests {
     }
 
     /// Do eight ciphertexts at once get what each would get alone, to the bit?
-    fn check_bundle(log2_degree: u32, k: usize, gadget: Gadget, patterns: usize) {
+    fn check_lane_batch(log2_degree: u32, k: usize, gadget: Gadget, patterns: usize) {
         let degree = RingDegree::new(1 << log2_degree).unwrap();
         let glwe = (k + 1) * degree.get();
         for (product, kind) in kinds::<u32>(degree, gadget, k) {
@@ -312,11 +318,11 @@ mod tests {
             product.transform_key(&ggsw, false, &mut key);
             product.transform_key(&ggsw, true, &mut key_together);
             let period = 2 * degree.get() as u32;
-            let exponents: Vec<u32> = (0..(BUNDLE * patterns) as u32)
+            let exponents: Vec<u32> = (0..(LANE_BATCH * patterns) as u32)
                 .map(|j| (j * 301 + 5 * j * j) % period)
                 .map(|exponent| [0, 16, period / 2, period - 1].get(exponent as usize % 7).copied().unwrap_or(exponent))
                 .collect();
-            let start = torus_vector::<u32>(BUNDLE * glwe, 2);
+            let start = torus_vector::<u32>(LANE_BATCH * glwe, 2);
             for unrolled in [false, true] {
                 if !unrolled && patterns > 1 {
                     continue;
@@ -331,8 +337,15 @@ mod tests {
                         product.rotate_multiply_add(&key, &[], exponent, accumulator, None, &mut workspace);
                     }
                 }
-                let mut workspace = product.bundle_workspace().unwrap();
-                product.bundle_multiply_add(&key_together, &[], &exponents, unrolled, &mut together, &mut workspace);
+                let mut workspace = product.lane_batch_workspace().unwrap();
+                product.lane_batch_multiply_add(
+                    &key_together,
+                    &[],
+                    &exponents,
+                    unrolled,
+                    &mut together,
+                    &mut workspace,
+                );
                 assert!(alone == together, "N 2^{log2_degree} k {k} {gadget:?} {patterns} patterns {kind}");
             }
         }
@@ -340,15 +353,15 @@ mod tests {
 
     #[test]
     fn eight_together_get_what_each_gets_alone() {
-        check_bundle(8, 1, Gadget { log2_base: 8, levels: 2 }, 1);
-        check_bundle(8, 1, Gadget { log2_base: 8, levels: 2 }, 3);
-        check_bundle(9, 2, Gadget { log2_base: 8, levels: 2 }, 3);
-        check_bundle(9, 3, Gadget { log2_base: 7, levels: 3 }, 1);
-        check_bundle(10, 1, Gadget { log2_base: 10, levels: 2 }, 1);
-        check_bundle(10, 2, Gadget { log2_base: 10, levels: 2 }, 15);
-        check_bundle(11, 1, Gadget { log2_base: 8, levels: 3 }, 1);
-        check_bundle(12, 1, Gadget { log2_base: 6, levels: 4 }, 1);
-        check_bundle(14, 1, Gadget { log2_base: 15, levels: 2 }, 1);
+        check_lane_batch(8, 1, Gadget { log2_base: 8, levels: 2 }, 1);
+        check_lane_batch(8, 1, Gadget { log2_base: 8, levels: 2 }, 3);
+        check_lane_batch(9, 2, Gadget { log2_base: 8, levels: 2 }, 3);
+        check_lane_batch(9, 3, Gadget { log2_base: 7, levels: 3 }, 1);
+        check_lane_batch(10, 1, Gadget { log2_base: 10, levels: 2 }, 1);
+        check_lane_batch(10, 2, Gadget { log2_base: 10, levels: 2 }, 15);
+        check_lane_batch(11, 1, Gadget { log2_base: 8, levels: 3 }, 1);
+        check_lane_batch(12, 1, Gadget { log2_base: 6, levels: 4 }, 1);
+        check_lane_batch(14, 1, Gadget { log2_base: 15, levels: 2 }, 1);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::aligned::AlignedVector;
 use crate::automorphism::{GaloisElement, ValuePermutation};
 use crate::base_conversion::{BaseConverter, RnsBasis};
 use crate::decompose::Gadget;
-use crate::external_product::{BUNDLE, ExternalProduct};
+use crate::external_product::{ExternalProduct, LANE_BATCH};
 use crate::fft::FoldedFft;
 use crate::isa::Isa;
 use crate::key_switch::KeySwitch;
@@ -87,13 +87,13 @@ fn inner_products() {
         assert!(run(&[&whole, &short], Rows::Apart(&digits)), "{isa:?}: a short digit");
         assert!(run(&digits, Rows::Apart(&[&whole, &short])), "{isa:?}: a short row");
         assert!(run(&digits, Rows::Apart(&[&whole])), "{isa:?}: a row too few");
-        // Two rows of six bytes a residue: six words a turn each.
+        // Two rows of six bytes a residue: six words a block each.
         let packed = vec![1u64; 2 * length / 8 * 6];
-        let turns = |words, width, rows| Rows::InTurns { words, width, count: 2, rows };
-        assert!(!run(&digits, turns(&packed, 6, &[0, 1])));
-        assert!(run(&digits, turns(&packed[1..], 6, &[0, 1])), "{isa:?}: a word too few");
-        assert!(run(&digits, turns(&packed, 7, &[0, 1])), "{isa:?}: wider than it is");
-        assert!(run(&digits, turns(&packed, 6, &[0, 2])), "{isa:?}: a row that is not there");
+        let blocks = |words, width, rows| Rows::InBlocks { words, width, count: 2, rows };
+        assert!(!run(&digits, blocks(&packed, 6, &[0, 1])));
+        assert!(run(&digits, blocks(&packed[1..], 6, &[0, 1])), "{isa:?}: a word too few");
+        assert!(run(&digits, blocks(&packed, 7, &[0, 1])), "{isa:?}: wider than it is");
+        assert!(run(&digits, blocks(&packed, 6, &[0, 2])), "{isa:?}: a row that is not there");
         let mut uneven = vec![0u64; length - 8];
         let sums = [&mut sum[..], &mut uneven[..]];
         let keys = [Rows::Apart(&digits); 2];
@@ -182,60 +182,63 @@ fn external_products() {
         let other =
             ExternalProduct::<u32>::new(degree(256), Gadget { levels: 3, ..gadget }, 1, Some(isa)).expect("too");
         let ggsw = vec![1u32; product.ggsw_len()];
-        for bundles in [false, true] {
-            let mut key = AlignedVector::zeros(product.key_len(bundles));
+        for lane_batches in [false, true] {
+            let mut key = AlignedVector::zeros(product.key_len(lane_batches));
             let length = key.len();
-            assert!(refused(|| product.transform_key(&ggsw[..1792], bundles, &mut key)), "{isa:?}: a row too few");
-            assert!(refused(|| product.transform_key(&ggsw, bundles, &mut key[..length - 1])), "{isa:?}: a short key");
+            assert!(refused(|| product.transform_key(&ggsw[..1792], lane_batches, &mut key)), "{isa:?}: a row too few");
+            assert!(
+                refused(|| product.transform_key(&ggsw, lane_batches, &mut key[..length - 1])),
+                "{isa:?}: a short key"
+            );
         }
         let key = AlignedVector::zeros(product.key_len(false));
         let mut accumulator = vec![0u32; 512];
-        let mut run = |key: &[f64], size: usize, room: &ExternalProduct<u32>| {
-            let mut room = room.workspace();
-            refused(|| product.rotate_multiply_add(key, &[], 5, &mut accumulator[..size], None, &mut room))
+        let mut run = |key: &[f64], size: usize, scratch: &ExternalProduct<u32>| {
+            let mut scratch = scratch.workspace();
+            refused(|| product.rotate_multiply_add(key, &[], 5, &mut accumulator[..size], None, &mut scratch))
         };
         assert!(!run(&key, 512, &product));
         assert!(run(&key[..key.len() - 1], 512, &product), "{isa:?}: a short key");
         assert!(run(&key, 511, &product) && run(&key, 256, &product), "{isa:?}: a short accumulator");
-        assert!(run(&key, 512, &other), "{isa:?}: another shape's room");
+        assert!(run(&key, 512, &other), "{isa:?}: another shape's scratch");
         let mut patterns = |exponents: &[u32]| {
-            let mut room = product.workspace();
-            refused(|| product.patterns_multiply_add(&key, &[], exponents, &mut accumulator, None, &mut room))
+            let mut scratch = product.workspace();
+            refused(|| product.patterns_multiply_add(&key, &[], exponents, &mut accumulator, None, &mut scratch))
         };
         assert!(!patterns(&[u32::MAX]) && patterns(&[1, 2]), "{isa:?}: a key for each pattern");
         let keys = vec![0.0; 16 * product.key_len(false)];
-        let mut room = product.workspace();
+        let mut scratch = product.workspace();
         let many = [1; 16];
-        let run = || product.patterns_multiply_add(&keys, &[], &many, &mut accumulator, None, &mut room);
+        let run = || product.patterns_multiply_add(&keys, &[], &many, &mut accumulator, None, &mut scratch);
         assert!(refused(run), "{isa:?}: more patterns than four bits have");
     }
 }
 
 #[test]
-fn bundles() {
+fn lane_batches() {
     let gadget = Gadget { log2_base: 8, levels: 2 };
     for isa in Isa::present() {
         let product = ExternalProduct::<u32>::new(degree(256), gadget, 1, Some(isa)).expect("it is present");
         let other =
             ExternalProduct::<u32>::new(degree(256), Gadget { levels: 3, ..gadget }, 1, Some(isa)).expect("too");
         let key = AlignedVector::zeros(product.key_len(true));
-        let mut accumulators = vec![0u32; BUNDLE * 512];
-        let mut run = |key: &[f64], exponents: &[u32], unrolled, size: usize, room: &ExternalProduct<u32>| {
-            let mut room = room.bundle_workspace().expect("bundles");
+        let mut accumulators = vec![0u32; LANE_BATCH * 512];
+        let mut run = |key: &[f64], exponents: &[u32], unrolled, size: usize, scratch: &ExternalProduct<u32>| {
+            let mut scratch = scratch.lane_batch_workspace().expect("a batch across lanes");
             let all = &mut accumulators[..size];
-            refused(|| product.bundle_multiply_add(key, &[], exponents, unrolled, all, &mut room))
+            refused(|| product.lane_batch_multiply_add(key, &[], exponents, unrolled, all, &mut scratch))
         };
-        let (exponents, size) = ([u32::MAX; BUNDLE], BUNDLE * 512);
+        let (exponents, size) = ([u32::MAX; LANE_BATCH], LANE_BATCH * 512);
         assert!(!run(&key, &exponents, false, size, &product) && !run(&key, &exponents, true, size, &product));
         assert!(run(&key[..key.len() - 1], &exponents, false, size, &product), "{isa:?}: a short key");
-        assert!(run(&key, &exponents[..BUNDLE - 1], false, size, &product), "{isa:?}: an exponent too few");
-        assert!(run(&key, &[1; 2 * BUNDLE], true, size, &product), "{isa:?}: more exponents than keys");
+        assert!(run(&key, &exponents[..LANE_BATCH - 1], false, size, &product), "{isa:?}: an exponent too few");
+        assert!(run(&key, &[1; 2 * LANE_BATCH], true, size, &product), "{isa:?}: more exponents than keys");
         assert!(run(&key, &exponents, false, size - 512, &product), "{isa:?}: an accumulator too few");
-        assert!(run(&key, &exponents, false, size, &other), "{isa:?}: another shape's room");
+        assert!(run(&key, &exponents, false, size, &other), "{isa:?}: another shape's scratch");
     }
-    // What has no bundles: the 64-bit torus, and many polynomials.
-    assert!(ExternalProduct::<u64>::new(degree(256), gadget, 1, None).expect("any").bundle_workspace().is_none());
-    assert!(ExternalProduct::<u32>::new(degree(256), gadget, 5, None).expect("any").bundle_workspace().is_none());
+    // What has no batches across lanes: the 64-bit torus, and many polynomials.
+    assert!(ExternalProduct::<u64>::new(degree(256), gadget, 1, None).expect("any").lane_batch_workspace().is_none());
+    assert!(ExternalProduct::<u32>::new(degree(256), gadget, 5, None).expect("any").lane_batch_workspace().is_none());
 }
 
 fn key_switches_of<T: crate::Torus>() {

@@ -11,47 +11,47 @@ from ..errors import InputError
 from ..keys import CLIENT, SERVER, Keys, present
 from ..progress import ProgressHook, bars
 from ..reports.units import probability, scaled
-from .asked import Asked
+from .run_options import RunOptions
 from .console import out, print_json, security_warnings
 
 GENERATIONS = 4
 """Played unless another number is asked for."""
 
 
-def run(asked: Asked) -> int:
+def run(options: RunOptions) -> int:
     """Plays and shows; 0 if every generation equals the clear one."""
-    asked.take_only("board", "size", "generations", "folder", "unroll")
-    asked.expect_places()
-    size, board = asked.size, asked.board
+    options.take_only("board", "size", "generations", "folder", "unroll")
+    options.expect_places()
+    size, board = options.size, options.board
     cells = drawn(board or "glider", SIZE if size is None else size)
     if size is not None and cells.shape != (size, size):
         raise InputError(
             f"--size is of a pattern's board; {board} draws its own of {cells.shape[0]} x {cells.shape[1]}"
         )
-    count = GENERATIONS if asked.generations is None else asked.generations
+    count = GENERATIONS if options.generations is None else options.generations
     console = out()
-    kept = asked.folder is not None and present(asked.folder, CLIENT, SERVER)
-    keys = Keys.load(asked.folder, "tfhe") if asked.folder is not None and kept else None
-    if asked.unroll != 1 and asked.folder is not None:
+    kept = options.folder is not None and present(options.folder, CLIENT, SERVER)
+    keys = Keys.load(options.folder, "tfhe") if options.folder is not None and kept else None
+    if options.unroll != 1 and options.folder is not None:
         raise InputError("--unroll is not taken with --keys, whose files are of one bit an iteration; leave it out")
 
     def played(progress: ProgressHook | None, show: Step | None) -> Game:
         return play(
             cells,
             count,
-            on=asked.on,
-            machine=asked.machine,
-            parameters=asked.parameters,
+            on=options.on,
+            machine=options.machine,
+            parameters=options.parameters,
             keys=keys,
-            threads=asked.threads,
-            max_failure=asked.max_failure,
-            unroll=asked.unroll,
+            threads=options.threads,
+            max_failure=options.max_failure,
+            unroll=options.unroll,
             progress=progress,
             show=show,
         )
 
     with security_warnings():
-        if asked.as_json:
+        if options.as_json:
             with bars() as progress:
                 game = played(progress, None)
         elif console.is_terminal:
@@ -61,8 +61,8 @@ def run(asked: Asked) -> int:
         else:
             with bars() as progress:
                 game = played(progress, lambda generation: console.print(_drawing(generation), end="\n\n"))
-    asked.keep(keys, game.keys, game.simulation)
-    if asked.as_json:
+    options.keep(keys, game.keys, game.simulation)
+    if options.as_json:
         print_json(game.to_dict())
     else:
         _show(console, game)

@@ -10,7 +10,7 @@ import click
 from .. import stages
 from ..computer import MOST_THREADS
 from . import run_applications, run_program
-from .asked import Asked
+from .run_options import RunOptions
 
 
 @click.command()
@@ -126,7 +126,7 @@ from .asked import Asked
 @click.option("--cost", is_flag=True, help="Say what running takes, and do not run: parameters, keys, memory, errors.")
 @click.option("--measure", is_flag=True, help="CKKS, BGV: measure the error of every operation.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above, by the names of `Asked`
+def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above, by the names of `RunOptions`
     """Run PROGRAM on encrypted data and compare with the clear result.
 
     PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, deepcnn-20-digits or xgboost-digits (trained models),
@@ -136,5 +136,5 @@ def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above,
     ckks-bootstrapping (CKKS), database-lookup, matvec,
     bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
-    asked = Asked(program=program, **given)
-    return (run_applications.runner(asked) or run_program.run)(asked)
+    options = RunOptions(program=program, **given)
+    return (run_applications.runner(options) or run_program.run)(options)

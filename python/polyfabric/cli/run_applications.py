@@ -19,79 +19,79 @@ from ..apps.trained_digits import CLASSIFIERS, resnet
 from ..apps.trained_digits.classifier import classify as classify_by
 from ..reports.units import probability
 from . import life_run, show_elements, show_slots
-from .asked import Asked
+from .run_options import RunOptions
 from .console import out, print_json
 from .show_trained import show_residual, show_trained
 
 
-def runner(asked: Asked) -> Callable[[Asked], int] | None:
+def runner(options: RunOptions) -> Callable[[RunOptions], int] | None:
     """What runs the application that is asked for; nothing if it is a program like a user's own, or is asked for as one."""
     whole = {"digits": digits, "logistic-regression": tumours, "database-lookup": capital}
-    if asked.program in whole or asked.cost:
-        return whole.get(asked.program)
-    if asked.program == "life":
+    if options.program in whole or options.cost:
+        return whole.get(options.program)
+    if options.program == "life":
         return life_run.run
-    if asked.program in CLASSIFIERS and asked.step is None:
+    if options.program in CLASSIFIERS and options.step is None:
         return trained
-    if asked.program in F1_PROGRAMS:
+    if options.program in F1_PROGRAMS:
         return example
     # A set that is named is for the whole program.
-    whole_program = asked.parameters is not None or asked.step is not None or bool(asked.given)
+    whole_program = options.parameters is not None or options.step is not None or bool(options.given)
     if whole_program:
         return None
-    return residual if asked.program == "resnet20" else example if asked.program in TWINS else None
+    return residual if options.program == "resnet20" else example if options.program in TWINS else None
 
 
-def digits(asked: Asked) -> int:
+def digits(options: RunOptions) -> int:
     """Classifies held-out digits by the network that comes with the package; right if every activation equals the clear one."""
-    return _whole(asked, partial(classify, asked.indices), _show_digits, "image", "images", "folder")
+    return _whole(options, partial(classify, options.indices), _show_digits, "image", "images", "folder")
 
 
-def trained(asked: Asked) -> int:
+def trained(options: RunOptions) -> int:
     """Classifies held-out digits by a model that was trained on others; right if every result equals that of the model in the clear."""
-    classifier = CLASSIFIERS[asked.program]()
-    return _whole(asked, partial(classify_by, classifier, asked.indices), show_trained, "image", "images", "folder")
+    classifier = CLASSIFIERS[options.program]()
+    return _whole(options, partial(classify_by, classifier, options.indices), show_trained, "image", "images", "folder")
 
 
-def example(asked: Asked) -> int:
+def example(options: RunOptions) -> int:
     """Runs a program of a paper, or its reduced twin, on an example that is drawn; right if the answer is that of other arithmetic in the clear."""
-    run = partial(execute, {**F1_PROGRAMS, **TWINS}[asked.program], key_switch=asked.key_switch, measure=asked.measure)
-    return _whole(asked, run, _show_on_slots, "measure", "key_switch")
+    run = partial(execute, {**F1_PROGRAMS, **TWINS}[options.program], key_switch=options.key_switch, measure=options.measure)
+    return _whole(options, run, _show_on_slots, "measure", "key_switch")
 
 
-def residual(asked: Asked) -> int:
+def residual(options: RunOptions) -> int:
     """Classifies held-out digits by ResNet-20's reduced twin; right if every score is that of the network in the clear."""
-    run = partial(resnet.classify, asked.indices, key_switch=asked.key_switch, measure=asked.measure)
-    return _whole(asked, run, show_residual, "image", "images", "measure", "key_switch")
+    run = partial(resnet.classify, options.indices, key_switch=options.key_switch, measure=options.measure)
+    return _whole(options, run, show_residual, "image", "images", "measure", "key_switch")
 
 
-def tumours(asked: Asked) -> int:
+def tumours(options: RunOptions) -> int:
     """Classifies held-out tumours; right if every class is the clear model's."""
-    return _whole(asked, partial(infer, asked.rows, measure=asked.measure), _show_on_slots, "rows", "measure")
+    return _whole(options, partial(infer, options.rows, measure=options.measure), _show_on_slots, "rows", "measure")
 
 
-def capital(asked: Asked) -> int:
+def capital(options: RunOptions) -> int:
     """Looks a capital up; right if it is the table's."""
-    query = "CH" if asked.query is None else asked.query
-    return _whole(asked, partial(look_up, query, measure=asked.measure), _show_on_slots, "query", "measure")
+    query = "CH" if options.query is None else options.query
+    return _whole(options, partial(look_up, query, measure=options.measure), _show_on_slots, "query", "measure")
 
 
-def _whole(asked: Asked, run: Callable[..., Any], show: Callable[[Console, Any], None], *takes: str) -> int:
+def _whole(options: RunOptions, run: Callable[..., Any], show: Callable[[Console, Any], None], *takes: str) -> int:
     """Runs an application that takes these options beside those of all; 0 if it is right. Keys that one takes are of TFHE."""
-    asked.take_only(*takes)
-    asked.expect_places()
-    with asked.kept_keys("tfhe") as (keys, progress):
+    options.take_only(*takes)
+    options.expect_places()
+    with options.kept_keys("tfhe") as (keys, progress):
         done = run(
-            on=asked.on,
-            readings=asked.readings,
-            parameters=asked.parameters,
-            threads=asked.threads,
-            max_failure=asked.max_failure,
+            on=options.on,
+            readings=options.readings,
+            parameters=options.parameters,
+            threads=options.threads,
+            max_failure=options.max_failure,
             progress=progress,
             **({} if keys is None else {"keys": keys}),
         )
-    asked.keep(keys, done.run.keys, done.run.simulation)
-    if asked.as_json:
+    options.keep(keys, done.run.keys, done.run.simulation)
+    if options.as_json:
         print_json(done.to_dict())
     else:
         show(out(), done)

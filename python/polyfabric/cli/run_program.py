@@ -12,31 +12,31 @@ from ..schemes.elements import ElementResult
 from ..schemes.plan import RunResult
 from ..stages import Decrypted, Steps
 from . import inputs, show_elements, show_slots
-from .asked import FLAGS, OWNERS, Asked
+from .run_options import FLAGS, OWNERS, RunOptions
 from .console import out, print_json, security_warnings
 
 
-def run(asked: Asked) -> int:
+def run(options: RunOptions) -> int:
     """Runs, prints, and gives the exit status: 0 if the result is the clear program's."""
-    scheme = programs.scheme_of(asked.program, asked.parameters)
-    asked.take_only(*(name for name in FLAGS if name not in OWNERS))
-    if asked.cost:
-        return _cost(asked)
-    if asked.unroll != 1 and asked.folder is not None:
+    scheme = programs.scheme_of(options.program, options.parameters)
+    options.take_only(*(name for name in FLAGS if name not in OWNERS))
+    if options.cost:
+        return _cost(options)
+    if options.unroll != 1 and options.folder is not None:
         raise InputError("--unroll is not taken with --keys, whose files are of one bit an iteration; leave it out")
-    if asked.step is not None and asked.report_to is not None:
+    if options.step is not None and options.report_to is not None:
         raise InputError("--report is of a whole run; leave it out with --step")
-    asked.expect_places()
-    if asked.step is not None:
-        return _step(asked, scheme)
-    with asked.kept_keys(scheme) as (keys, progress):
-        planned = programs.planned(asked.program, asked.options_with(keys), asked.batch, to_run=True)
-        given = inputs.of(planned.program, asked.given)
+    options.expect_places()
+    if options.step is not None:
+        return _step(options, scheme)
+    with options.kept_keys(scheme) as (keys, progress):
+        planned = programs.planned(options.program, options.options_with(keys), options.batch, to_run=True)
+        given = inputs.of(planned.program, options.given)
         done = run_plan(
-            planned, given, on=asked.on, keys=keys, threads=asked.threads, flood=asked.flood, progress=progress
+            planned, given, on=options.on, keys=keys, threads=options.threads, flood=options.flood, progress=progress
         )
-    asked.keep(keys, done.keys, done.simulation)
-    if asked.as_json:
+    options.keep(keys, done.keys, done.simulation)
+    if options.as_json:
         print_json(done.to_dict())
     else:
         _show(done)
@@ -50,37 +50,37 @@ def _show(done: RunResult) -> None:
         show_slots.show(out(), done)
 
 
-def _cost(asked: Asked) -> int:
+def _cost(options: RunOptions) -> int:
     """What running takes, by whichever key; nothing is encrypted."""
     with security_warnings():
-        report = programs.planned(asked.program, unguarded(asked.options), asked.batch).cost()
-    if asked.as_json:
+        report = programs.planned(options.program, unguarded(options.options), options.batch).cost()
+    if options.as_json:
         print_json(report.to_dict())
     else:
         report.print(out())
     return 0
 
 
-def _step(asked: Asked, scheme: str) -> int:
-    if asked.folder is None:
+def _step(options: RunOptions, scheme: str) -> int:
+    if options.folder is None:
         raise InputError("--step works through files; name their folder with --keys DIR")
-    if asked.measure:
+    if options.measure:
         raise InputError("--measure is of a whole run; leave it out with --step")
-    if asked.flood is not None and asked.step != "decrypt":
+    if options.flood is not None and options.step != "decrypt":
         raise InputError("--flood is of what is decrypted; give it with --step decrypt, or without --step")
     with security_warnings(), bars() as progress:
-        plan = partial(programs.planned, asked.program, batch=asked.batch, to_run=True)
-        steps = Steps(asked.folder, scheme, asked.options, plan, progress)
-        if asked.step == "keys":
+        plan = partial(programs.planned, options.program, batch=options.batch, to_run=True)
+        steps = Steps(options.folder, scheme, options.options, plan, progress)
+        if options.step == "keys":
             done = steps.make_keys()
-        elif asked.step == "encrypt":
-            done = steps.encrypt(lambda program: inputs.of(program, asked.given))
-        elif asked.step == "execute":
-            done = steps.execute(on=asked.on, threads=asked.threads)
+        elif options.step == "encrypt":
+            done = steps.encrypt(lambda program: inputs.of(program, options.given))
+        elif options.step == "execute":
+            done = steps.execute(on=options.on, threads=options.threads)
         else:
-            done = steps.decrypt(flood=asked.flood)
+            done = steps.decrypt(flood=options.flood)
     data = done.to_dict()
-    if asked.as_json:
+    if options.as_json:
         print_json(data)
     else:
         for key, value in data.items():

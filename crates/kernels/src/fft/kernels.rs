@@ -1,10 +1,10 @@
 //! The generic functions, compiled for each instruction set.
 
-use super::bundle;
+use super::lane_batch;
 use super::lanes::{Lanes, Portable};
 use super::passes::{Ahead, Sink, Source, forward, inverse, multiply};
 use super::plan::Plan;
-use super::product::{Iteration, Room, Shape, product};
+use super::product::{Iteration, Scratch, Shape, product};
 use super::words::Digits;
 #[cfg(test)]
 use super::words::{Preparation, rotated_digits};
@@ -29,20 +29,20 @@ pub(super) trait Kernels {
         accumulator: *const T,
         iteration: Iteration<'_>,
         key: *const f64,
-        room: Room<T>,
+        scratch: Scratch<T>,
         sink: S,
         ahead: Ahead,
         near: *const T,
     );
-    /// [`bundle::product`].
+    /// [`lane_batch::product`].
     #[allow(clippy::too_many_arguments)]
-    unsafe fn bundle_product(
+    unsafe fn lane_batch_product(
         plan: &Plan,
         shape: Shape,
         accumulators: *mut u32,
-        iteration: bundle::Iteration<'_>,
+        iteration: lane_batch::Iteration<'_>,
         key: *const f64,
-        room: bundle::Room,
+        scratch: lane_batch::Scratch,
         rounding: Option<u32>,
         ahead: Ahead,
     );
@@ -107,7 +107,7 @@ macro_rules! kernels {
                 accumulator: *const T,
                 iteration: Iteration<'_>,
                 key: *const f64,
-                room: Room<T>,
+                scratch: Scratch<T>,
                 sink: S,
                 ahead: Ahead,
                 near: *const T,
@@ -120,24 +120,24 @@ macro_rules! kernels {
                     accumulator: *const T,
                     iteration: Iteration<'_>,
                     key: *const f64,
-                    room: Room<T>,
+                    scratch: Scratch<T>,
                     sink: S,
                     ahead: Ahead,
                     near: *const T,
                 ) {
                     // SAFETY: passed on.
-                    unsafe { product::<V, T, S>(plan, shape, accumulator, iteration, key, room, sink, ahead, near) }
+                    unsafe { product::<V, T, S>(plan, shape, accumulator, iteration, key, scratch, sink, ahead, near) }
                 }
                 // SAFETY: passed on.
-                unsafe { compiled::<$lanes, T, S>(plan, shape, accumulator, iteration, key, room, sink, ahead, near) }
+                unsafe { compiled::<$lanes, T, S>(plan, shape, accumulator, iteration, key, scratch, sink, ahead, near) }
             }
-            unsafe fn bundle_product(
+            unsafe fn lane_batch_product(
                 plan: &Plan,
                 shape: Shape,
                 accumulators: *mut u32,
-                iteration: bundle::Iteration<'_>,
+                iteration: lane_batch::Iteration<'_>,
                 key: *const f64,
-                room: bundle::Room,
+                scratch: lane_batch::Scratch,
                 rounding: Option<u32>,
                 ahead: Ahead,
             ) {
@@ -147,17 +147,17 @@ macro_rules! kernels {
                     plan: &Plan,
                     shape: Shape,
                     accumulators: *mut u32,
-                    iteration: bundle::Iteration<'_>,
+                    iteration: lane_batch::Iteration<'_>,
                     key: *const f64,
-                    room: bundle::Room,
+                    scratch: lane_batch::Scratch,
                     rounding: Option<u32>,
                     ahead: Ahead,
                 ) {
                     // SAFETY: passed on.
-                    unsafe { bundle::product::<V>(plan, shape, accumulators, iteration, key, room, rounding, ahead) }
+                    unsafe { lane_batch::product::<V>(plan, shape, accumulators, iteration, key, scratch, rounding, ahead) }
                 }
                 // SAFETY: passed on.
-                unsafe { compiled::<$lanes>(plan, shape, accumulators, iteration, key, room, rounding, ahead) }
+                unsafe { compiled::<$lanes>(plan, shape, accumulators, iteration, key, scratch, rounding, ahead) }
             }
         }
     };

@@ -32,9 +32,9 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod bound;
-mod bundle;
 mod butterflies;
 mod kernels;
+mod lane_batch;
 mod lanes;
 mod monomial;
 mod narrow;
@@ -44,7 +44,7 @@ mod product;
 mod words;
 
 pub use bound::{error_bound, error_deviation, key_error_bound, key_error_deviation};
-pub use bundle::BUNDLE;
+pub use lane_batch::LANE_BATCH;
 pub(crate) use narrow::{key_group, key_len, key_number};
 pub(crate) use plan::twiddle as node_twiddle;
 
@@ -59,13 +59,13 @@ use kernels::{Kernels, PortableKernels};
 use monomial::Roots;
 use passes::{Ahead, Bounded32, Scaled, Torus32, Torus64};
 use plan::{BLOCK, Form, Plan};
-use product::{Iteration, MAX_PATTERNS, PADDING, Room, Shape};
+use product::{Iteration, MAX_PATTERNS, PADDING, Scratch, Shape};
 use std::sync::OnceLock;
 use words::Preparation;
 
 /// Memory of [`FoldedFft::product`].
 #[derive(Clone, Debug)]
-pub(crate) struct ProductRoom<T> {
+pub(crate) struct ProductScratch<T> {
     /// Digits of one polynomial as words.
     words: AlignedTorus<T>,
     /// One spectrum a row.
@@ -76,9 +76,9 @@ pub(crate) struct ProductRoom<T> {
     monomials: AlignedVector,
 }
 
-/// Memory of [`FoldedFft::bundle_product`].
+/// Memory of [`FoldedFft::lane_batch_product`].
 #[derive(Clone, Debug)]
-pub(crate) struct BundleRoom {
+pub(crate) struct LaneBatchScratch {
     pairs: AlignedVector,
     points: AlignedVector,
     spectra: AlignedVector,
@@ -233,10 +233,10 @@ impl FoldedFft {
         }
     }
 
-    /// Room for [`Self::product`] of `columns` columns with digits of `gadget`.
-    pub(crate) fn room<T: Torus>(&self, gadget: Gadget, columns: usize) -> ProductRoom<T> {
+    /// Scratch for [`Self::product`] of `columns` columns with digits of `gadget`.
+    pub(crate) fn scratch<T: Torus>(&self, gadget: Gadget, columns: usize) -> ProductScratch<T> {
         let (degree, levels) = (self.degree.get(), gadget.levels as usize);
-        ProductRoom {
+        ProductScratch {
             words: AlignedTorus::zeros(elements(&[levels, degree])),
             spectra: AlignedVector::zeros(elements(&[columns, levels, degree + PADDING])),
             block: AlignedVector::zeros(elements(&[columns, 2 * BLOCK])),
@@ -259,7 +259,7 @@ impl FoldedFft {
         key: &[f64],
         next: &[f64],
         following: Option<&[T]>,
-        room: &mut ProductRoom<T>,
+        scratch: &mut ProductScratch<T>,
         accumulator: &mut [T],
     ) {
         let degree = self.degree.get();
@@ -267,7 +267,7 @@ impl FoldedFft {
         let shape = Shape { columns, preparation: Preparation::new::<T>(gadget) };
         let levels = gadget.levels as usize;
         assert_eq!(
-            [accumulator.len(), key.len(), room.words.len(), room.spectra.len(), room.block.len()],
+            [accumulator.len(), key.len(), scratch.words.len(), scratch.spectra.len(), scratch.block.len()],
             [
                 columns * degree,
                 key_len::<T>(elements(&[exponents.len(), columns, levels, columns, degree])),
@@ -275,7 +275,7 @@ impl FoldedFft {
                 elements(&[columns, levels, degree + PADDING]),
                 elements(&[columns, 2 * BLOCK])
             ],
-            "whole polynomials and spectra: columns of sums, rows · columns of key, and the room of this shape"
+            "whole polynomials and spectra: columns of sums, rows · columns of key, and the scratch of this shape"
         );
         let iteration = match exponents {
             [exponent] if !unrolled => Iteration::Rotation(*exponent as usize),
@@ -284,8 +284,8 @@ impl FoldedFft {
                     unrolled && exponents.len() <= MAX_PATTERNS,
                     "one exponent for one key, or those of four bits at most"
                 );
-                if room.monomials.len() < exponents.len() * 2 * BLOCK {
-                    room.monomials = AlignedVector::zeros(exponents.len() * 2 * BLOCK);
+                if scratch.monomials.len() < exponents.len() * 2 * BLOCK {
+                    scratch.monomials = AlignedVector::zeros(exponents.len() * 2 * BLOCK);
                 }
                 Iteration::Patterns(exponents, self.roots.get_or_init(|| Roots::new(&self.plan)))
             }
@@ -293,19 +293,21 @@ impl FoldedFft {
         let ahead = Ahead::new(next, product::work(&self.plan, shape, exponents.len()));
         let key = key.as_ptr();
         let near: *const T = following.map_or(std::ptr::null(), |following| following.as_ptr());
-        let (spectra, block) = (room.spectra.as_mut_ptr(), room.block.as_mut_ptr());
-        let monomials = room.monomials.as_mut_ptr();
-        let (accumulator, words) = (accumulator.as_mut_ptr(), room.words.as_mut_ptr());
+        let (spectra, block) = (scratch.spectra.as_mut_ptr(), scratch.block.as_mut_ptr());
+        let monomials = scratch.monomials.as_mut_ptr();
+        let (accumulator, words) = (accumulator.as_mut_ptr(), scratch.words.as_mut_ptr());
         // `Torus` is sealed: an element is a u32 if it has 32 bits, and a u64 otherwise.
         if T::BITS == 64 {
-            let room = Room { words: words.cast::<u64>(), spectra, block, monomials };
-            // SAFETY: whole polynomials, key and room of this shape, checked above.
-            unsafe { self.product_of_long_words(shape, accumulator.cast(), iteration, key, room, ahead, near.cast()) }
-        } else {
-            let room = Room { words: words.cast::<u32>(), spectra, block, monomials };
-            // SAFETY: whole polynomials, key and room of this shape, checked above.
+            let scratch = Scratch { words: words.cast::<u64>(), spectra, block, monomials };
+            // SAFETY: whole polynomials, key and scratch of this shape, checked above.
             unsafe {
-                self.product_of_words(shape, accumulator.cast(), iteration, key, room, rounding, ahead, near.cast())
+                self.product_of_long_words(shape, accumulator.cast(), iteration, key, scratch, ahead, near.cast())
+            }
+        } else {
+            let scratch = Scratch { words: words.cast::<u32>(), spectra, block, monomials };
+            // SAFETY: whole polynomials, key and scratch of this shape, checked above.
+            unsafe {
+                self.product_of_words(shape, accumulator.cast(), iteration, key, scratch, rounding, ahead, near.cast())
             }
         }
     }
@@ -313,32 +315,32 @@ impl FoldedFft {
     /// Point `point`, in the tree's order, of a spectrum that has blocks: real, imaginary.
     pub(crate) fn point(spectrum: &[f64], point: usize) -> (f64, f64) {
         let (block, node, first) = (point / BLOCK, point / 8 % 8, point % 8);
-        let at = (block * 8 + first) * 16 + bundle::lane_of(node);
+        let at = (block * 8 + first) * 16 + lane_batch::lane_of(node);
         (spectrum[at], spectrum[at + 8])
     }
 
-    /// Whether [`Self::bundle_product`] takes polynomials of this degree and `columns` columns.
-    pub(crate) fn bundles(&self, columns: usize) -> bool {
-        !self.plan.passes.is_empty() && (2..=bundle::MAX_COLUMNS).contains(&columns)
+    /// Whether [`Self::lane_batch_product`] takes polynomials of this degree and `columns` columns.
+    pub(crate) fn lane_batches(&self, columns: usize) -> bool {
+        !self.plan.passes.is_empty() && (2..=lane_batch::MAX_COLUMNS).contains(&columns)
     }
 
-    /// Room for [`Self::bundle_product`] of `columns` columns with digits of `gadget`.
-    pub(crate) fn bundle_room(&self, gadget: Gadget, columns: usize) -> BundleRoom {
+    /// Scratch for [`Self::lane_batch_product`] of `columns` columns with digits of `gadget`.
+    pub(crate) fn lane_batch_scratch(&self, gadget: Gadget, columns: usize) -> LaneBatchScratch {
         let (degree, levels) = (self.degree.get(), gadget.levels as usize);
         let rows = columns * levels;
-        BundleRoom {
-            pairs: AlignedVector::zeros(bundle::pairs_len(degree)),
+        LaneBatchScratch {
+            pairs: AlignedVector::zeros(lane_batch::pairs_len(degree)),
             points: AlignedVector::zeros(degree),
-            spectra: AlignedVector::zeros(elements(&[rows, bundle::spectrum_len(self.plan.points)])),
-            node: AlignedVector::zeros(bundle::node_len(rows)),
+            spectra: AlignedVector::zeros(elements(&[rows, lane_batch::spectrum_len(self.plan.points)])),
+            node: AlignedVector::zeros(lane_batch::node_len(rows)),
             monomials: AlignedVector::zeros(0),
         }
     }
 
-    /// [`Self::product`] for [`BUNDLE`] accumulators of the 32-bit torus, one after the other, with the same results to the bit. `exponents` has
+    /// [`Self::product`] for [`LANE_BATCH`] accumulators of the 32-bit torus, one after the other, with the same results to the bit. `exponents` has
     /// those of the first accumulator, then of the second and so on.
     #[allow(clippy::too_many_arguments)]
-    pub(crate) fn bundle_product(
+    pub(crate) fn lane_batch_product(
         &self,
         gadget: Gadget,
         rounding: Option<u32>,
@@ -346,44 +348,49 @@ impl FoldedFft {
         unrolled: bool,
         key: &[f64],
         next: &[f64],
-        room: &mut BundleRoom,
+        scratch: &mut LaneBatchScratch,
         accumulators: &mut [u32],
     ) {
         let degree = self.degree.get();
-        let (columns, patterns) = (accumulators.len() / (BUNDLE * degree), exponents.len() / BUNDLE);
+        let (columns, patterns) = (accumulators.len() / (LANE_BATCH * degree), exponents.len() / LANE_BATCH);
         let shape = Shape { columns, preparation: Preparation::new::<u32>(gadget) };
         let rows = shape.rows();
-        assert!(self.bundles(columns), "a degree with blocks and passes before them, and 2 to 4 columns");
+        assert!(self.lane_batches(columns), "a degree with blocks and passes before them, and 2 to 4 columns");
         assert_eq!(
             [accumulators.len(), exponents.len(), key.len()],
-            [BUNDLE * columns * degree, BUNDLE * patterns, elements(&[patterns, rows, columns, degree])],
+            [LANE_BATCH * columns * degree, LANE_BATCH * patterns, elements(&[patterns, rows, columns, degree])],
             "whole polynomials, and exponents of eight ciphertexts"
         );
         assert_eq!(
-            [room.pairs.len(), room.points.len(), room.spectra.len(), room.node.len()],
-            [bundle::pairs_len(degree), degree, rows * bundle::spectrum_len(self.plan.points), bundle::node_len(rows)],
-            "the room of this shape"
+            [scratch.pairs.len(), scratch.points.len(), scratch.spectra.len(), scratch.node.len()],
+            [
+                lane_batch::pairs_len(degree),
+                degree,
+                rows * lane_batch::spectrum_len(self.plan.points),
+                lane_batch::node_len(rows)
+            ],
+            "the scratch of this shape"
         );
         let iteration = if unrolled {
             assert!(patterns <= MAX_PATTERNS, "the patterns of four bits at most");
-            if room.monomials.len() < patterns * bundle::MONOMIAL {
-                room.monomials = AlignedVector::zeros(patterns * bundle::MONOMIAL);
+            if scratch.monomials.len() < patterns * lane_batch::MONOMIAL {
+                scratch.monomials = AlignedVector::zeros(patterns * lane_batch::MONOMIAL);
             }
-            bundle::Iteration::Patterns(exponents, patterns, self.roots.get_or_init(|| Roots::new(&self.plan)))
+            lane_batch::Iteration::Patterns(exponents, patterns, self.roots.get_or_init(|| Roots::new(&self.plan)))
         } else {
             assert_eq!(patterns, 1, "one exponent for each ciphertext");
-            bundle::Iteration::Rotation(exponents)
+            lane_batch::Iteration::Rotation(exponents)
         };
-        let ahead = Ahead::new(next, bundle::steps(&self.plan, shape));
-        let room = bundle::Room {
-            pairs: room.pairs.as_mut_ptr(),
-            points: room.points.as_mut_ptr(),
-            spectra: room.spectra.as_mut_ptr(),
-            node: room.node.as_mut_ptr(),
-            monomials: room.monomials.as_mut_ptr(),
+        let ahead = Ahead::new(next, lane_batch::steps(&self.plan, shape));
+        let scratch = lane_batch::Scratch {
+            pairs: scratch.pairs.as_mut_ptr(),
+            points: scratch.points.as_mut_ptr(),
+            spectra: scratch.spectra.as_mut_ptr(),
+            node: scratch.node.as_mut_ptr(),
+            monomials: scratch.monomials.as_mut_ptr(),
         };
         let (plan, key, accumulators) = (&self.plan, key.as_ptr(), accumulators.as_mut_ptr());
-        dispatch!(self, bundle_product(plan, shape, accumulators, iteration, key, room, rounding, ahead))
+        dispatch!(self, lane_batch_product(plan, shape, accumulators, iteration, key, scratch, rounding, ahead))
     }
 
     // What follows is generic over nothing, so that the loops of all instruction sets are compiled here alone, and not again in each crate
@@ -412,7 +419,7 @@ impl FoldedFft {
         accumulator: *mut u32,
         iteration: Iteration<'_>,
         key: *const f64,
-        room: Room<u32>,
+        scratch: Scratch<u32>,
         rounding: Option<u32>,
         ahead: Ahead,
         near: *const u32,
@@ -420,10 +427,10 @@ impl FoldedFft {
         let plan = &self.plan;
         if let Some(shift) = rounding {
             let sink = Bounded32(accumulator, shift);
-            dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near))
+            dispatch!(self, product(plan, shape, accumulator, iteration, key, scratch, sink, ahead, near))
         } else {
             let sink = Torus32(accumulator);
-            dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near))
+            dispatch!(self, product(plan, shape, accumulator, iteration, key, scratch, sink, ahead, near))
         }
     }
 
@@ -434,12 +441,12 @@ impl FoldedFft {
         accumulator: *mut u64,
         iteration: Iteration<'_>,
         key: *const f64,
-        room: Room<u64>,
+        scratch: Scratch<u64>,
         ahead: Ahead,
         near: *const u64,
     ) {
         let (plan, sink) = (&self.plan, Torus64(accumulator));
-        dispatch!(self, product(plan, shape, accumulator, iteration, key, room, sink, ahead, near))
+        dispatch!(self, product(plan, shape, accumulator, iteration, key, scratch, sink, ahead, near))
     }
 
     /// [`error_bound`] of an external product of `rows` products with digits of `gadget`.

@@ -1,7 +1,7 @@
 //! Numbers of the key in 48 bits: a lone ciphertext waits for the key, which comes from memory.
 //!
 //! The 32-bit torus does not need all of an f64: without the last 16 bits of the mantissa 36 are left, and each number errs by at most 2^-37 of itself, which
-//! adds under a thousandth to the noise of keys of 2048 coefficients (see [`super::bound`]). Products of bundles, which share the key, have the same numbers in
+//! adds under a thousandth to the noise of keys of 2048 coefficients (see [`super::bound`]). Products of batches across lanes, which share the key, have the same numbers in
 //! 64 bits.
 
 use crate::torus::Torus;

@@ -30,9 +30,9 @@ impl Shape {
     }
 }
 
-/// Room for one product.
+/// Scratch for one product.
 #[derive(Clone, Copy)]
-pub(super) struct Room<T> {
+pub(super) struct Scratch<T> {
     /// One polynomial for each level.
     pub words: *mut T,
     /// One spectrum a row, and as many times [`PADDING`].
@@ -89,7 +89,7 @@ pub(super) unsafe fn product<V: Lanes, T: Digits, S: Sink>(
     accumulator: *const T,
     iteration: Iteration<'_>,
     key: *const f64,
-    room: Room<T>,
+    scratch: Scratch<T>,
     sink: S,
     mut ahead: Ahead,
     near: *const T,
@@ -103,7 +103,7 @@ pub(super) unsafe fn product<V: Lanes, T: Digits, S: Sink>(
             Iteration::Patterns(exponents, _) => exponents.len(),
         };
         let stride = degree + PADDING;
-        let Room { words, spectra, block: products, monomials } = room;
+        let Scratch { words, spectra, block: products, monomials } = scratch;
         if let Iteration::Patterns(exponents, roots) = iteration {
             for (pattern, &exponent) in exponents.iter().enumerate() {
                 roots.places::<V>(exponent, monomials.add(pattern * 2 * BLOCK));

@@ -71,7 +71,7 @@ pub(crate) trait Floats: Copy {
     /// The factors of in-register stage `stage` from a block of twice the lanes: see [`crate::ntt`]'s tables.
     unsafe fn spread<const MIRRORED: bool>(block: *const u64, stage: usize) -> Self;
     /// Of eight words of `places.width` bytes each those from `lane` on.
-    unsafe fn unpack(turn: *const u64, lane: usize, places: &Places) -> Self::Words;
+    unsafe fn unpack(block: *const u64, lane: usize, places: &Places) -> Self::Words;
 }
 
 /// Where the bytes of two words come from in sixteen that begin with them, or end with them.
@@ -274,16 +274,16 @@ impl Floats for Avx2 {
         })
     }
     #[inline(always)]
-    unsafe fn unpack(turn: *const u64, lane: usize, places: &Places) -> __m256i {
-        // SAFETY: the trait's contract; a turn has eight times `width` bytes, at least 32.
+    unsafe fn unpack(block: *const u64, lane: usize, places: &Places) -> __m256i {
+        // SAFETY: the trait's contract; a block has eight times `width` bytes, at least 32.
         unsafe {
-            let (turn, width) = (turn.cast::<u8>(), places.width);
+            let (block, width) = (block.cast::<u8>(), places.width);
             let first = _mm_loadu_si128(places.first.as_ptr().cast());
-            let low = _mm_shuffle_epi8(_mm_loadu_si128(turn.add(lane * width).cast()), first);
+            let low = _mm_shuffle_epi8(_mm_loadu_si128(block.add(lane * width).cast()), first);
             // The last two words with the bytes before them.
             let (from, places) = if lane == 0 { (2 * width, &places.first) } else { (8 * width - 16, &places.last) };
             let second = _mm_loadu_si128(places.as_ptr().cast());
-            let high = _mm_shuffle_epi8(_mm_loadu_si128(turn.add(from).cast()), second);
+            let high = _mm_shuffle_epi8(_mm_loadu_si128(block.add(from).cast()), second);
             _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
         }
     }
@@ -459,10 +459,10 @@ impl Floats for Avx512 {
         })
     }
     #[inline(always)]
-    unsafe fn unpack(turn: *const u64, _lane: usize, places: &Places) -> __m512i {
+    unsafe fn unpack(block: *const u64, _lane: usize, places: &Places) -> __m512i {
         // SAFETY: the trait's contract.
         unsafe {
-            let (low, high) = (Avx2::unpack(turn, 0, places), Avx2::unpack(turn, 4, places));
+            let (low, high) = (Avx2::unpack(block, 0, places), Avx2::unpack(block, 4, places));
             _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
         }
     }

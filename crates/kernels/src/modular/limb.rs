@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::ifma;
-use super::{Modulus, ShoupFactor, TURN, in_turn};
+use super::{BLOCK, Modulus, ShoupFactor, in_block};
 #[cfg(target_arch = "x86_64")]
 use super::{float, limb_float, limb_ifma};
 use crate::aligned::elements;
@@ -37,9 +37,9 @@ pub(crate) enum Form {
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
-    /// Words of a turn's factors: the bytes of each, from one to eight.
+    /// Words of a block's factors: the bytes of each, from one to eight.
     pub width: usize,
-    /// Words from one turn's to the next.
+    /// Words from one block's to the next.
     pub stride: usize,
 }
 
@@ -48,12 +48,12 @@ pub(super) struct Steps {
 pub enum Rows<'a> {
     /// Each for itself.
     Apart(&'a [&'a [u64]]),
-    /// [`TURN`] residues of each of several rows in turn, so that all of them are one stream to read, packed in whole bytes
-    /// ([`super::pack_turn`]).
-    InTurns {
+    /// [`BLOCK`] residues of each of several rows in turn, so that all of them are one stream to read, packed in whole bytes
+    /// ([`super::pack_block`]).
+    InBlocks {
         /// The words.
         words: &'a [u64],
-        /// Words of a turn.
+        /// Words of a block.
         width: usize,
         /// How many rows there are.
         count: usize,
@@ -73,8 +73,8 @@ impl Rows<'_> {
                 assert!(rows.iter().all(|row| row.len() == words), "limbs of different lengths");
                 rows.len()
             }
-            Self::InTurns { words: all, width, count, rows } => {
-                let whole = words.is_multiple_of(TURN) && all.len() == elements(&[count, words / TURN, width]);
+            Self::InBlocks { words: all, width, count, rows } => {
+                let whole = words.is_multiple_of(BLOCK) && all.len() == elements(&[count, words / BLOCK, width]);
                 assert!(whole && (1..=8).contains(&width), "limbs of different lengths");
                 assert!(rows.iter().all(|&row| usize::from(row) < count), "a row that is there");
                 rows.len()
@@ -85,9 +85,9 @@ impl Rows<'_> {
     fn word(&self, term: usize, index: usize) -> u64 {
         match *self {
             Self::Apart(rows) => rows[term][index],
-            Self::InTurns { words, width, count, rows } => {
-                let turn = index / TURN * count + usize::from(rows[term]);
-                in_turn(&words[turn * width..(turn + 1) * width], index % TURN)
+            Self::InBlocks { words, width, count, rows } => {
+                let block = index / BLOCK * count + usize::from(rows[term]);
+                in_block(&words[block * width..(block + 1) * width], index % BLOCK)
             }
         }
     }
@@ -97,7 +97,7 @@ impl Rows<'_> {
     fn pointers(self) -> Vec<*const u64> {
         match self {
             Self::Apart(rows) => rows.iter().map(|row| row.as_ptr()).collect(),
-            Self::InTurns { words, width, rows, .. } => {
+            Self::InBlocks { words, width, rows, .. } => {
                 rows.iter().map(|&row| words.as_ptr().wrapping_add(usize::from(row) * width)).collect()
             }
         }
@@ -107,8 +107,8 @@ impl Rows<'_> {
     #[cfg(target_arch = "x86_64")]
     fn steps(self) -> Steps {
         match self {
-            Self::Apart(_) => Steps { width: TURN, stride: TURN },
-            Self::InTurns { width, count, .. } => Steps { width, stride: count * width },
+            Self::Apart(_) => Steps { width: BLOCK, stride: BLOCK },
+            Self::InBlocks { width, count, .. } => Steps { width, stride: count * width },
         }
     }
 }

@@ -1,17 +1,17 @@
-//! The operations of [`super::Limb`] in f64. Each does whole turns of eight words and gives the number of words done.
+//! The operations of [`super::Limb`] in f64. Each does whole blocks of eight words and gives the number of words done.
 //!
 //! Written once over [`Floats`]; [`avx2`] and [`avx512`] are the functions compiled for these sets. SAFETY of every function: the set is present.
 
 use super::float::{Factor, Floats, LEAST_WIDTH, Places, Residues, Split, Sum, split_capacity};
 use super::limb::Steps;
-use super::{Modulus, TURN};
+use super::{BLOCK, Modulus};
 use crate::memory::{NextUse, finish, next_use_of};
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
 /// For each register of `$target` the words that `$value` is, where `$name`s are those of other slices.
 macro_rules! each_register {
     ($target:ident, |$($name:ident),*| $value:expr) => {{
-        let length = $target.len() / TURN * TURN;
+        let length = $target.len() / BLOCK * BLOCK;
         assert!(true $(&& $name.len() >= length)*, "limbs of different lengths");
         for at in (0..length).step_by(V::LANES) {
             // SAFETY: the set is present, and `at` and the words after it are below the lengths of all slices.
@@ -27,7 +27,7 @@ macro_rules! each_register {
 /// The same, where the target's own words are one of the operands.
 macro_rules! each_own_register {
     ($target:ident, |$own:ident $(, $name:ident)*| $value:expr) => {{
-        let length = $target.len() / TURN * TURN;
+        let length = $target.len() / BLOCK * BLOCK;
         assert!(true $(&& $name.len() >= length)*, "limbs of different lengths");
         for at in (0..length).step_by(V::LANES) {
             // SAFETY: the set is present, and `at` and the words after it are below the lengths of all slices.
@@ -144,8 +144,8 @@ unsafe fn scaled_difference<V: Floats>(q: &Residues<V>, a: V::Words, b: V::Words
 /// Whether every word is canonical. SAFETY: the set is present.
 #[inline(always)]
 unsafe fn holds<V: Floats>(modulus: Modulus, words: &[u64]) -> bool {
-    let length = words.len() / TURN * TURN;
-    let mut signs = [0; TURN];
+    let length = words.len() / BLOCK * BLOCK;
+    let mut signs = [0; BLOCK];
     // SAFETY: the set is present, and `at` and the words after it are below the length.
     unsafe {
         let largest = V::splat_word(modulus.value() - 1);
@@ -282,7 +282,7 @@ unsafe fn sub_scale<V: Floats>(
     next_use: NextUse,
 ) -> usize {
     let next_use = next_use_of(target, next_use);
-    let length = target.len() / TURN * TURN;
+    let length = target.len() / BLOCK * BLOCK;
     assert!(a.len() >= length && b.len() >= length, "limbs of different lengths");
     // SAFETY: the set is present, and `at` and the words after it are below the lengths of all slices.
     unsafe {
@@ -357,10 +357,10 @@ unsafe fn reduce_signed<V: Floats>(modulus: Modulus, target: &mut [u64], source:
 /// Words that factors are fetched ahead.
 const AHEAD: usize = 512;
 
-/// Most terms that are summed up before a reduction: of longer sums, rows would be fetched in turns of too many.
+/// Most terms that are summed up before a reduction: of longer sums, rows would be fetched in blocks of too many.
 const MOST_TERMS: usize = 16;
 
-/// The products of all terms over whole turns: `rows`\[s\]\[i\] is where the factors of term i in sum s begin, which lie as
+/// The products of all terms over whole blocks: `rows`\[s\]\[i\] is where the factors of term i in sum s begin, which lie as
 /// `steps`\[s\] says.
 ///
 /// # Safety
@@ -381,7 +381,7 @@ unsafe fn inner_products<V: Floats, const S: usize>(
     let mut length = usize::MAX;
     for sum in sums.iter() {
         next_use = next_use_of(sum, next_use);
-        length = length.min(sum.len() / TURN * TURN);
+        length = length.min(sum.len() / BLOCK * BLOCK);
     }
     assert!(digits.iter().all(|digit| digit.len() >= length), "a word of each digit for each sum");
     let bits = 2 * modulus.bits();
@@ -393,8 +393,8 @@ unsafe fn inner_products<V: Floats, const S: usize>(
         for start in (0..digits.len().max(1)).step_by(capacity) {
             let end = digits.len().min(start + capacity);
             let next_use = if end == digits.len() { next_use } else { NextUse::Soon };
-            for at in (0..length).step_by(TURN) {
-                for lane in (0..TURN).step_by(V::LANES) {
+            for at in (0..length).step_by(BLOCK) {
+                for lane in (0..BLOCK).step_by(V::LANES) {
                     let mut wide = [Sum::new(V::splat(0.0)); S];
                     if start > 0 {
                         for s in 0..S {
@@ -404,7 +404,7 @@ unsafe fn inner_products<V: Floats, const S: usize>(
                     for term in start..end {
                         let digit = q.enter(V::load(digits.get_unchecked(term).as_ptr().add(at + lane)));
                         for s in 0..S {
-                            let row = rows[s].get_unchecked(term).add(at / TURN * steps[s].stride);
+                            let row = rows[s].get_unchecked(term).add(at / BLOCK * steps[s].stride);
                             if lane == 0 {
                                 _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(AHEAD).cast());
                             }

@@ -9,6 +9,7 @@
 //! A function named `…_lazy` gives a result in [0, 2q), congruent to the canonical one. Everything here
 //! holds q < 2^61, so 8q fits a 64-bit word.
 
+mod blocks;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod float;
 #[cfg(target_arch = "x86_64")]
@@ -23,15 +24,14 @@ pub mod peak;
 mod prime_form;
 pub mod reference;
 mod shoup;
-mod turns;
 
+pub use blocks::{BLOCK, block_width, in_block, pack_block};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use limb::Form;
 pub use limb::{Limb, Rows};
 pub use montgomery::{Montgomery, MontgomeryError};
 pub use prime_form::{PrimeForm, PrimeFormError};
 pub use shoup::ShoupFactor;
-pub use turns::{TURN, in_turn, pack_turn, turn_width};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

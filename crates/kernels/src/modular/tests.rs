@@ -299,38 +299,41 @@ fn inner_products_of_any_length() {
             let keys: [Vec<&[u64]>; 2] =
                 [b, c].map(|key| (0..count).map(|i| if i < 40 { &top[..] } else { key }).collect());
             let rows: Vec<u16> = (0..count as u16).rev().collect();
-            // The same rows in turns, the last one first, and one that is not meant, in as many bytes as hold q and as fit a word.
-            let whole = a.len() / TURN * TURN;
+            // The same rows in blocks, the last one first, and one that is not meant, in as many bytes as hold q and as fit a word.
+            let whole = a.len() / BLOCK * BLOCK;
             let short: Vec<&[u64]> = digits.iter().map(|digit| &digit[..whole]).collect();
-            let of_turns = |width: usize| {
-                let in_turns = keys.each_ref().map(|key| {
-                    let mut words = vec![0; whole / TURN * (count + 1) * width];
-                    let lines = (0..whole).step_by(TURN);
+            let of_blocks = |width: usize| {
+                let in_blocks = keys.each_ref().map(|key| {
+                    let mut words = vec![0; whole / BLOCK * (count + 1) * width];
+                    let lines = (0..whole).step_by(BLOCK);
                     let residues =
-                        lines.flat_map(|start| key.iter().rev().chain([&a]).map(move |row| &row[start..][..TURN]));
-                    words.chunks_exact_mut(width).zip(residues).for_each(|(turn, residues)| pack_turn(residues, turn));
+                        lines.flat_map(|start| key.iter().rev().chain([&a]).map(move |row| &row[start..][..BLOCK]));
+                    words
+                        .chunks_exact_mut(width)
+                        .zip(residues)
+                        .for_each(|(block, residues)| pack_block(residues, block));
                     words
                 });
                 let [first, second] =
-                    in_turns.each_ref().map(|words| Rows::InTurns { words, width, count: count + 1, rows: &rows });
+                    in_blocks.each_ref().map(|words| Rows::InBlocks { words, width, count: count + 1, rows: &rows });
                 let mut sums = [(); 2].map(|()| AlignedTorus::<u64>::zeros(whole));
                 let [bodies, masks] = &mut sums;
                 limb.inner_products([bodies, masks], &short, [first, second], NextUse::Soon);
                 sums
             };
-            let sums = of_turns(turn_width(q));
+            let sums = of_blocks(block_width(q));
             assert!(
-                of_turns(TURN).iter().zip(&sums).all(|(one, two)| one[..] == two[..]),
+                of_blocks(BLOCK).iter().zip(&sums).all(|(one, two)| one[..] == two[..]),
                 "{limb:?}, {count} terms in words"
             );
             for next_use in [NextUse::Soon, NextUse::Late] {
-                let in_turns = sums.clone();
+                let in_blocks = sums.clone();
                 let mut sums = [(); 2].map(|()| AlignedTorus::<u64>::zeros(a.len()));
                 let [first, second] = &mut sums;
                 limb.inner_products([first, second], &digits, [Rows::Apart(&keys[0]), Rows::Apart(&keys[1])], next_use);
                 assert!(
-                    sums.iter().zip(&in_turns).all(|(sum, in_turns)| sum[..whole] == in_turns[..]),
-                    "{limb:?}, {count} terms in turns"
+                    sums.iter().zip(&in_blocks).all(|(sum, in_blocks)| sum[..whole] == in_blocks[..]),
+                    "{limb:?}, {count} terms in blocks"
                 );
                 for (sum, key) in sums.iter().zip(&keys) {
                     for index in 0..a.len() {
@@ -344,12 +347,12 @@ fn inner_products_of_any_length() {
     });
 }
 
-/// 2^60 rows of two words a turn are 2^64 words: a product that wraps says that no words hold them all.
+/// 2^60 rows of two words a block are 2^64 words: a product that wraps says that no words hold them all.
 #[test]
 #[should_panic(expected = "larger than any address space")]
 fn rows_that_no_memory_holds_are_refused() {
     let q = Modulus::new(65_537).unwrap();
-    let (digit, mut sum) = ([0; 2 * TURN], [0; 2 * TURN]);
-    let rows = Rows::InTurns { words: &[], width: 8, count: 1 << 60, rows: &[0] };
+    let (digit, mut sum) = ([0; 2 * BLOCK], [0; 2 * BLOCK]);
+    let rows = Rows::InBlocks { words: &[], width: 8, count: 1 << 60, rows: &[0] };
     Limb::new(q).inner_products([&mut sum], &[&digit], [rows], NextUse::Soon);
 }

@@ -16,9 +16,9 @@ use super::AuditError;
 use crate::engine::list::EventList;
 use crate::engine::schedule::{Event, KindId, MemoryKind, OpRef, Resources, Value};
 use crate::rns::function::Function;
-use crate::rns::leaf::{Leaf, LeafPiece};
-use crate::rns::pieces::Pieces;
+use crate::rns::leaf::{Leaf, LeafSubpolynomial};
 use crate::rns::step::{Step, Sum};
+use crate::rns::subpolynomials::Subpolynomials;
 use expected::{Expected, converted};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Modulus;
@@ -68,16 +68,16 @@ pub trait Meaning {
     }
 
     /// What a value is that lies in off-chip memory from the start.
-    fn leaf(&self, value: Value) -> Option<LeafPiece>;
+    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial>;
 
     /// The value that is a vector of an output of the program: which output, limb by position, vector.
-    fn output(&self, output: usize, position: usize, piece: usize) -> Option<Value>;
+    fn output(&self, output: usize, position: usize, subpolynomial: usize) -> Option<Value>;
 
     /// Whether a value is one of those.
     fn is_output(&self, value: Value) -> bool;
 
     /// How polynomials are cut into vectors.
-    fn pieces(&self) -> Pieces;
+    fn subpolynomials(&self) -> Subpolynomials;
 }
 
 /// A vector's residue at the place that is looked at.
@@ -95,7 +95,7 @@ impl Residue {
         Self { word: moduli[usize::from(limb)].reduce(hasher.finish() >> 1), limb }
     }
 
-    fn leaf(leaf: LeafPiece, moduli: &[Modulus]) -> Self {
+    fn leaf(leaf: LeafSubpolynomial, moduli: &[Modulus]) -> Self {
         Self::hashed(("leaf", leaf), leaf.leaf.limb().0, moduli)
     }
 
@@ -120,7 +120,7 @@ pub fn audit(program: &KernelProgram, list: &dyn EventList, meaning: &dyn Meanin
         program,
         resources: list.resources(),
         meaning,
-        vector: (program.degree.get() / meaning.pieces().count()) as u64,
+        vector: (program.degree.get() / meaning.subpolynomials().count()) as u64,
         known: vec![None; meaning.values()],
         seen: vec![Seen::default(); meaning.values()],
         computed: Vec::with_capacity(expected.computed.len()),
@@ -280,7 +280,7 @@ impl Audit<'_> {
     /// What a unit gives for several vectors at once; what is missing.
     fn several(&self, step: &Step, operands: &[Residue], results: &mut Vec<Residue>) -> Result<(), String> {
         let moduli = &self.program.moduli;
-        if self.meaning.pieces().count() != 1 {
+        if self.meaning.subpolynomials().count() != 1 {
             return Err("polynomials of one vector".to_owned());
         }
         let of_limbs = |limbs: &LimbSet| {
@@ -292,8 +292,8 @@ impl Audit<'_> {
             Step::Transforms { inverse, limbs } => {
                 of_limbs(limbs)?;
                 let transform = |residue: &Residue| match inverse {
-                    true => Function::InverseNtt { limb: residue.limb, piece: 0 },
-                    false => Function::ForwardNtt { limb: residue.limb, piece: 0 },
+                    true => Function::InverseNtt { limb: residue.limb, subpolynomial: 0 },
+                    false => Function::ForwardNtt { limb: residue.limb, subpolynomial: 0 },
                 };
                 results.extend(operands.iter().map(|residue| self.evaluate(transform(residue), [residue.word; 2])));
             }
@@ -310,7 +310,7 @@ impl Audit<'_> {
             Step::Extension { plaintext, from, to } => {
                 let leaf = |limb, values| {
                     let leaf = Leaf::Plaintext { plaintext: *plaintext, limb, values };
-                    Residue::leaf(LeafPiece { leaf, piece: 0 }, moduli)
+                    Residue::leaf(LeafSubpolynomial { leaf, subpolynomial: 0 }, moduli)
                 };
                 let polynomial = self.program.plaintexts.get(*plaintext as usize);
                 let fits = polynomial.is_some_and(|polynomial| polynomial.fits(self.program.modulus(*from)));
@@ -385,15 +385,16 @@ impl Audit<'_> {
     fn finish(mut self, mut expected: Expected) -> Result<(), AuditError> {
         for (output, limbs) in expected.outputs.iter().enumerate() {
             for (place, &wanted) in limbs.iter().enumerate() {
-                let (position, piece) = (place / self.meaning.pieces().count(), place % self.meaning.pieces().count());
+                let (position, subpolynomial) =
+                    (place / self.meaning.subpolynomials().count(), place % self.meaning.subpolynomials().count());
                 let what = || {
                     let name = &self.program.outputs[output].name;
                     format!(
-                        "vector {piece} of limb {position} of part {} of `{name}`",
+                        "vector {subpolynomial} of limb {position} of part {} of `{name}`",
                         self.program.outputs[output].part
                     )
                 };
-                let value = self.meaning.output(output, position, piece);
+                let value = self.meaning.output(output, position, subpolynomial);
                 let Some((value, number)) = value.and_then(|value| Some((value, self.meaning.number(value)?))) else {
                     return Err(AuditError::Lost { what: what() });
                 };

@@ -6,8 +6,8 @@
 
 use super::machine::{F1, Geometry};
 use crate::rns::function::Function;
-use crate::rns::pieces::Pieces;
 use crate::rns::replay::{Arithmetic, ReplayError, Words};
+use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::{Modulus, PrimeForm, PrimeFormError};
@@ -24,23 +24,23 @@ struct LimbUnits {
 }
 
 impl LimbUnits {
-    fn forward(&self, pieces: Pieces, piece: usize, words: Vec<u64>) -> Vec<u64> {
+    fn forward(&self, subpolynomials: Subpolynomials, subpolynomial: usize, words: Vec<u64>) -> Vec<u64> {
         match &self.four_step {
             Some(unit) => {
                 unit.order().convert(EvaluationOrder::BitReversed, self.transform.degree(), &unit.forward(&words))
             }
-            None => pieces.forward(&self.transform, piece, words),
+            None => subpolynomials.forward(&self.transform, subpolynomial, words),
         }
     }
 
-    fn inverse(&self, pieces: Pieces, piece: usize, values: &[u64]) -> Vec<u64> {
+    fn inverse(&self, subpolynomials: Subpolynomials, subpolynomial: usize, values: &[u64]) -> Vec<u64> {
         match &self.four_step {
             Some(unit) => {
                 let degree = self.transform.degree();
                 let values = EvaluationOrder::BitReversed.convert(unit.order(), degree, values);
                 unit.order().convert(EvaluationOrder::Natural, degree, &unit.inverse(&values))
             }
-            None => pieces.inverse(&self.transform, piece, values.to_vec()),
+            None => subpolynomials.inverse(&self.transform, subpolynomial, values.to_vec()),
         }
     }
 }
@@ -48,7 +48,7 @@ impl LimbUnits {
 /// The units for every limb of a program.
 pub struct Units {
     degree: RingDegree,
-    pieces: Pieces,
+    subpolynomials: Subpolynomials,
     limbs: Vec<LimbUnits>,
 }
 
@@ -58,15 +58,16 @@ impl Units {
     /// # Errors
     /// [`ReplayError`] for a modulus that is none of the multiplier's, or has no transform of the ring.
     pub fn new(machine: &F1, geometry: &Geometry, moduli: &[Modulus]) -> Result<Self, ReplayError> {
-        let pieces = geometry.pieces();
+        let subpolynomials = geometry.subpolynomials();
         let limb = |&modulus: &Modulus| {
             let other = |error: PrimeFormError| ReplayError::Arithmetic(Box::new(error));
-            let (multiplier, transform) = (PrimeForm::new(modulus).map_err(other)?, pieces.transform(modulus)?);
-            let four_step = (pieces.count() == 1).then(|| FourStep::new(geometry.degree, modulus, machine.lanes).ok());
+            let (multiplier, transform) = (PrimeForm::new(modulus).map_err(other)?, subpolynomials.transform(modulus)?);
+            let four_step =
+                (subpolynomials.count() == 1).then(|| FourStep::new(geometry.degree, modulus, machine.lanes).ok());
             Ok::<_, ReplayError>(LimbUnits { modulus, multiplier, transform, four_step: four_step.flatten() })
         };
         let limbs = moduli.iter().map(limb).collect::<Result<_, _>>()?;
-        Ok(Self { degree: geometry.degree, pieces, limbs })
+        Ok(Self { degree: geometry.degree, subpolynomials, limbs })
     }
 }
 
@@ -75,17 +76,19 @@ impl Arithmetic for Units {
         let units = |limb: u16| &self.limbs[usize::from(limb)];
         let pairs = |f: &dyn Fn(u64, u64) -> u64| a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect();
         Ok(match function {
-            Function::ForwardNtt { limb, piece } => {
+            Function::ForwardNtt { limb, subpolynomial } => {
                 let units = units(limb);
                 let words: Vec<u64> = a.iter().map(|&word| units.modulus.reduce(word)).collect();
-                units.forward(self.pieces, usize::from(piece), words).into()
+                units.forward(self.subpolynomials, usize::from(subpolynomial), words).into()
             }
-            Function::InverseNtt { limb, piece } => units(limb).inverse(self.pieces, usize::from(piece), a).into(),
-            Function::Automorphism { limb, element, piece, values } => {
+            Function::InverseNtt { limb, subpolynomial } => {
+                units(limb).inverse(self.subpolynomials, usize::from(subpolynomial), a).into()
+            }
+            Function::Automorphism { limb, element, subpolynomial, values } => {
                 let element = GaloisElement::new(self.degree, element as usize)
                     .map_err(|error| ReplayError::Arithmetic(Box::new(error)))?;
                 match values {
-                    true => self.pieces.permute(element, usize::from(piece), a).into(),
+                    true => self.subpolynomials.permute(element, usize::from(subpolynomial), a).into(),
                     false => {
                         let mut words = vec![0; a.len()];
                         element.apply(units(limb).modulus, a, &mut words);

@@ -1,7 +1,7 @@
 //! A scratchpad bank as the cycle-level scheduler sees it: accesses, and a port at each crossbar between banks and clusters.
 
 use super::machine::F1;
-use super::timeline::Timeline;
+use super::reservations::Reservations;
 
 /// Busy intervals that are remembered: loads come between what a run of operations does in a bank.
 const REMEMBERED: usize = 4096;
@@ -20,15 +20,15 @@ pub enum Way {
 /// One bank.
 #[derive(Clone, Debug)]
 pub struct Bank {
-    accesses: Vec<Timeline>,
-    leave: Timeline,
-    enter: Timeline,
+    accesses: Vec<Reservations>,
+    leave: Reservations,
+    enter: Reservations,
 }
 
 impl Bank {
     /// An idle bank.
     pub fn new(machine: &F1) -> Self {
-        let idle = || Timeline::remembering(REMEMBERED);
+        let idle = || Reservations::remembering(REMEMBERED);
         Self {
             accesses: std::iter::repeat_with(idle).take(machine.accesses_per_cycle).collect(),
             leave: idle(),
@@ -36,7 +36,7 @@ impl Bank {
         }
     }
 
-    fn port(&self, way: Way) -> Option<&Timeline> {
+    fn port(&self, way: Way) -> Option<&Reservations> {
         match way {
             Way::Leave => Some(&self.leave),
             Way::Enter => Some(&self.enter),
@@ -83,7 +83,7 @@ impl Bank {
             Way::Enter => &mut self.enter,
             Way::Memory => return false,
         };
-        let free = |access: &&mut Timeline| access.is_free(at, duration);
+        let free = |access: &&mut Reservations| access.is_free(at, duration);
         let access = match way {
             Way::Enter => self.accesses.iter_mut().rev().find(free),
             _ => self.accesses.iter_mut().find(free),

@@ -2,7 +2,7 @@
 
 use super::graph::UnitKind;
 use super::machine::{F1, Geometry};
-use super::timeline::Timeline;
+use super::reservations::Reservations;
 
 /// No value.
 pub const NONE: u32 = u32::MAX;
@@ -22,33 +22,33 @@ pub struct Cell {
 #[derive(Clone, Debug)]
 pub struct Cluster {
     /// Units by kind.
-    pub units: [Vec<Timeline>; 4],
+    pub units: [Vec<Reservations>; 4],
     /// Accesses of the register file by the bank that they start in: a stream that starts in cycle t visits bank
     /// (c − t) mod `register_banks` in cycle c, so streams of another t mod `register_banks` never meet it.
-    ports: Vec<Vec<Timeline>>,
+    ports: Vec<Vec<Reservations>>,
     /// Registers.
     pub cells: Vec<Cell>,
     /// Port from the scratchpad's crossbar.
-    pub from_scratchpad: Timeline,
+    pub from_scratchpad: Reservations,
     /// Port to the scratchpad's crossbar.
-    pub to_scratchpad: Timeline,
+    pub to_scratchpad: Reservations,
     /// Port from the other clusters' crossbar.
-    pub from_clusters: Timeline,
+    pub from_clusters: Reservations,
     /// Port to the other clusters' crossbar.
-    pub to_clusters: Timeline,
+    pub to_clusters: Reservations,
 }
 
 impl Cluster {
     /// An idle cluster.
     pub fn new(machine: &F1, geometry: &Geometry) -> Self {
         Self {
-            units: machine.units.map(|count| vec![Timeline::default(); count]),
-            ports: vec![vec![Timeline::default(); machine.accesses_per_cycle]; machine.register_banks],
+            units: machine.units.map(|count| vec![Reservations::default(); count]),
+            ports: vec![vec![Reservations::default(); machine.accesses_per_cycle]; machine.register_banks],
             cells: vec![Cell { value: NONE, at: 0, free_from: 0 }; geometry.registers],
-            from_scratchpad: Timeline::default(),
-            to_scratchpad: Timeline::default(),
-            from_clusters: Timeline::default(),
-            to_clusters: Timeline::default(),
+            from_scratchpad: Reservations::default(),
+            to_scratchpad: Reservations::default(),
+            from_clusters: Reservations::default(),
+            to_clusters: Reservations::default(),
         }
     }
 

@@ -110,7 +110,8 @@ pub fn compile(machine: &F1, program: &KernelProgram) -> Result<Compiled, Compil
 /// [`CompileError`].
 pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler) -> Result<Compiled, CompileError> {
     let geometry = machine.geometry(program.degree)?;
-    let mut ordered = advance(order(translate(program, geometry.pieces())?, machine, &geometry), machine, &geometry);
+    let mut ordered =
+        advance(order(translate(program, geometry.subpolynomials())?, machine, &geometry), machine, &geometry);
     let movement = match scheduler {
         Scheduler::Priority => movement::schedule(&ordered.translation.graph, machine, &geometry),
         Scheduler::Csr { limit } => {

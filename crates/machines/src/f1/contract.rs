@@ -173,7 +173,7 @@ impl ResidueMachine for RnsVector {
         let figures = F1::new(machine)?;
         let failed = |cause: CompileError| MachineError::mapping(machine, &program.name, cause);
         let geometry = figures.geometry(program.degree).map_err(|cause| failed(cause.into()))?;
-        let translation = translate(program, geometry.pieces()).map_err(|cause| failed(cause.into()))?;
+        let translation = translate(program, geometry.subpolynomials()).map_err(|cause| failed(cause.into()))?;
         let estimate = GroupEstimate::new(&order(translation, &figures, &geometry), &figures, &geometry);
         Ok(Estimate {
             loads: RESOURCES.into_iter().zip(estimate.cycles()).collect(),

@@ -17,7 +17,7 @@ use super::graph::Graph;
 use super::lockstep::{Planned, Run};
 use super::machine::{F1, Geometry};
 use super::movement::{Movement, Step};
-use super::timeline::Timeline;
+use super::reservations::Reservations;
 use polyfabric_kernels::cancel;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -86,7 +86,7 @@ struct Scheduler<'a> {
     load_latency: u64,
     clusters: Vec<Cluster>,
     banks: Vec<Bank>,
-    stacks: Vec<Timeline>,
+    stacks: Vec<Reservations>,
     /// Of each bank, the free slots by the cycle from which they can be written.
     free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
     held: Vec<Option<Held>>,
@@ -170,7 +170,7 @@ impl<'a> Scheduler<'a> {
             load_latency: geometry.load_latency,
             clusters: vec![Cluster::new(machine, geometry); machine.clusters],
             banks: vec![Bank::new(machine); machine.banks],
-            stacks: vec![Timeline::default(); machine.stacks],
+            stacks: vec![Reservations::default(); machine.stacks],
             free: vec![slots; machine.banks],
             held: vec![None; values],
             copies: vec![0; values],

@@ -2,7 +2,7 @@
 
 use super::graph::{Function, UnitKind};
 use super::units::{AutomorphismUnit, Shape, ShapeError, Transpose};
-use crate::rns::pieces::Pieces;
+use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::RingDegree;
 
 /// Bytes of a residue (section 3: 32-bit words).
@@ -225,8 +225,8 @@ impl F1 {
 
 impl Geometry {
     /// The vectors of a polynomial.
-    pub fn pieces(&self) -> Pieces {
-        Pieces::new(self.degree, self.vector)
+    pub fn subpolynomials(&self) -> Subpolynomials {
+        Subpolynomials::new(self.degree, self.vector)
     }
 
     /// Cycles from the first chunk in to the first chunk out.

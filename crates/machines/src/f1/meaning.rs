@@ -5,15 +5,15 @@ use super::machine::Geometry;
 use super::translate::Translation;
 use crate::audit::residue::{Meaning, Role};
 use crate::engine::schedule::{KindId, OpRef, Value};
-use crate::rns::leaf::LeafPiece;
-use crate::rns::pieces::Pieces;
+use crate::rns::leaf::LeafSubpolynomial;
 use crate::rns::step::Step;
+use crate::rns::subpolynomials::Subpolynomials;
 use std::collections::HashSet;
 
 /// See the module's documentation.
 pub struct Names<'a> {
     translation: &'a Translation,
-    pieces: Pieces,
+    subpolynomials: Subpolynomials,
     outputs: HashSet<u32>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Names<'a> {
     pub fn new(translation: &'a Translation, geometry: &Geometry) -> Self {
         let graph = &translation.graph;
         let outputs = graph.outputs().iter().map(|&output| graph.number(output) as u32).collect();
-        Self { translation, pieces: geometry.pieces(), outputs }
+        Self { translation, subpolynomials: geometry.subpolynomials(), outputs }
     }
 }
 
@@ -49,21 +49,24 @@ impl Meaning for Names<'_> {
         (number < self.values() && result == (value.class == RESULT)).then_some(number)
     }
 
-    fn leaf(&self, value: Value) -> Option<LeafPiece> {
+    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial> {
         let leaf = (value.index as usize).checked_sub(self.translation.graph.len())?;
         self.translation.leaves.get(leaf).copied()
     }
 
-    fn output(&self, output: usize, position: usize, piece: usize) -> Option<Value> {
+    fn output(&self, output: usize, position: usize, subpolynomial: usize) -> Option<Value> {
         let (_, vectors) = self.translation.outputs.get(output)?.limbs.get(position)?;
-        Some(super::expand::value(&self.translation.graph, self.translation.graph.number(*vectors.get(piece)?) as u32))
+        Some(super::expand::value(
+            &self.translation.graph,
+            self.translation.graph.number(*vectors.get(subpolynomial)?) as u32,
+        ))
     }
 
     fn is_output(&self, value: Value) -> bool {
         self.outputs.contains(&value.index)
     }
 
-    fn pieces(&self) -> Pieces {
-        self.pieces
+    fn subpolynomials(&self) -> Subpolynomials {
+        self.subpolynomials
     }
 }

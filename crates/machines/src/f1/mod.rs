@@ -24,10 +24,10 @@ pub mod movement;
 pub mod network;
 pub mod order;
 pub mod reproduce;
+mod reservations;
 pub mod saved;
 pub mod specs;
 pub mod stream;
-mod timeline;
 pub mod translate;
 pub mod units;
 

@@ -69,7 +69,8 @@ struct Operation {
 pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ordered {
     let graph = &translation.graph;
     let mut operations = operations(&translation);
-    let groups = group(&mut operations, geometry.slots * machine.banks / geometry.pieces().count(), machine.clusters);
+    let groups =
+        group(&mut operations, geometry.slots * machine.banks / geometry.subpolynomials().count(), machine.clusters);
     let mut arranger = Arranger {
         graph,
         operation: operation_of(&operations, graph.len()),

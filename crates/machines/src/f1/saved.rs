@@ -19,7 +19,7 @@ use super::movement::Movement;
 use super::order::{Group, reordered};
 use super::translate::{Translation, TranslationError, translate};
 use crate::engine::checker::Violation;
-use crate::rns::leaf::{Leaf, LeafPiece};
+use crate::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_program::rns::kernel::KernelProgram;
 
 const MAGIC: &[u8; 4] = b"PFF1";
@@ -80,7 +80,7 @@ pub fn save(compiled: &Compiled) -> Vec<u8> {
     numbers.iter().for_each(|&number| put(&mut bytes, number.into()));
     put(&mut bytes, compiled.groups.len() as u64);
     for group in &compiled.groups {
-        let of_hint = |of: &LeafPiece| matches!(of.leaf, Leaf::Hint { key, .. } if Some(key) == group.hint);
+        let of_hint = |of: &LeafSubpolynomial| matches!(of.leaf, Leaf::Hint { key, .. } if Some(key) == group.hint);
         let hint = leaves.iter().position(of_hint).map_or(0, |leaf| leaf as u64 + 1);
         for number in [hint, group.operations as u64, group.instructions.into()] {
             put(&mut bytes, number);
@@ -145,7 +145,7 @@ pub fn load(bytes: &[u8], machine: &F1, program: &KernelProgram) -> Result<Compi
         return Err(SavedError::Version(*version));
     }
     let geometry = machine.geometry(program.degree)?;
-    let translation = translate(program, geometry.pieces())?;
+    let translation = translate(program, geometry.subpolynomials())?;
     let reader = &mut Reader::new(&bytes[5..]);
     let expected = [program.degree.get(), translation.graph.len(), translation.leaves.len()];
     for (what, expected) in ["residues in a vector", "instructions", "loads"].into_iter().zip(expected) {
@@ -193,7 +193,7 @@ fn groups(reader: &mut Reader<'_>, translation: &Translation) -> Result<Vec<Grou
         let hint = match reader.narrow::<usize>()? {
             0 => None,
             place => match translation.leaves.get(place - 1) {
-                Some(&LeafPiece { leaf: Leaf::Hint { key, .. }, .. }) => Some(key),
+                Some(&LeafSubpolynomial { leaf: Leaf::Hint { key, .. }, .. }) => Some(key),
                 _ => return Ok(reader.fail("no such hint")?),
             },
         };

@@ -231,14 +231,18 @@ pub fn encode(streams: &[Stream]) -> Vec<u8> {
 /// Code and operands of an operation.
 fn code(operation: Operation) -> (u8, [Option<u64>; 2]) {
     let one = |number: u64| [Some(number), None];
-    // Nearly always the first piece, and so no more than the limb.
-    let of_piece = |limb: u16, piece: u16| u64::from(piece) << 16 | u64::from(limb);
+    // Nearly always the first subpolynomial, and so no more than the limb.
+    let of_subpolynomial = |limb: u16, subpolynomial: u16| u64::from(subpolynomial) << 16 | u64::from(limb);
     let two = |a: u16, b: u32| [Some(u64::from(a)), Some(u64::from(b))];
     match operation {
-        Operation::Compute(Function::ForwardNtt { limb, piece }) => (0, one(of_piece(limb, piece))),
-        Operation::Compute(Function::InverseNtt { limb, piece }) => (1, one(of_piece(limb, piece))),
-        Operation::Compute(Function::Automorphism { limb, element, piece, values }) => {
-            (2 + u8::from(values), [Some(of_piece(limb, piece)), Some(element.into())])
+        Operation::Compute(Function::ForwardNtt { limb, subpolynomial }) => {
+            (0, one(of_subpolynomial(limb, subpolynomial)))
+        }
+        Operation::Compute(Function::InverseNtt { limb, subpolynomial }) => {
+            (1, one(of_subpolynomial(limb, subpolynomial)))
+        }
+        Operation::Compute(Function::Automorphism { limb, element, subpolynomial, values }) => {
+            (2 + u8::from(values), [Some(of_subpolynomial(limb, subpolynomial)), Some(element.into())])
         }
         Operation::Compute(Function::Multiply { limb }) => (4, one(limb.into())),
         Operation::Compute(Function::MultiplyConstant { limb, constant }) => (5, two(limb, constant)),
@@ -281,11 +285,13 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Stream>, StreamError> {
             let operation = match code {
                 0..=3 => {
                     let number: u32 = reader.narrow()?;
-                    let (limb, piece) = (number as u16, (number >> 16) as u16);
+                    let (limb, subpolynomial) = (number as u16, (number >> 16) as u16);
                     Operation::Compute(match code {
-                        0 => Function::ForwardNtt { limb, piece },
-                        1 => Function::InverseNtt { limb, piece },
-                        _ => Function::Automorphism { limb, element: reader.narrow()?, piece, values: code == 3 },
+                        0 => Function::ForwardNtt { limb, subpolynomial },
+                        1 => Function::InverseNtt { limb, subpolynomial },
+                        _ => {
+                            Function::Automorphism { limb, element: reader.narrow()?, subpolynomial, values: code == 3 }
+                        }
                     })
                 }
                 4 => Operation::Compute(Function::Multiply { limb: reader.narrow()? }),
@@ -335,11 +341,11 @@ impl fmt::Display for Operation {
         match self {
             Self::Compute(function) => {
                 write!(f, "{} q{}", function.name(), function.limb())?;
-                if let Function::ForwardNtt { piece: piece @ 1.., .. }
-                | Function::InverseNtt { piece: piece @ 1.., .. }
-                | Function::Automorphism { piece: piece @ 1.., .. } = function
+                if let Function::ForwardNtt { subpolynomial: subpolynomial @ 1.., .. }
+                | Function::InverseNtt { subpolynomial: subpolynomial @ 1.., .. }
+                | Function::Automorphism { subpolynomial: subpolynomial @ 1.., .. } = function
                 {
-                    write!(f, " piece {piece}")?;
+                    write!(f, " subpolynomial {subpolynomial}")?;
                 }
                 match function {
                     Function::Automorphism { element, values, .. } => {

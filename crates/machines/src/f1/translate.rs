@@ -5,8 +5,8 @@
 //! next reduces it.
 
 use super::graph::{Function, Graph, GraphBuilder, LeafClass, MOST, Vector};
-use crate::rns::leaf::{Leaf, LeafPiece};
-use crate::rns::pieces::Pieces;
+use crate::rns::leaf::{Leaf, LeafSubpolynomial};
+use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
 use polyfabric_kernels::modular::{Modulus, PrimeForm};
 use polyfabric_kernels::ntt::{Ntt, NttError};
@@ -34,7 +34,7 @@ pub struct Translation {
     /// The graph.
     pub graph: Graph,
     /// What its leaves are, in order.
-    pub leaves: Vec<LeafPiece>,
+    pub leaves: Vec<LeafSubpolynomial>,
     /// What its results are.
     pub outputs: Vec<Output>,
     /// The moduli that limbs index.
@@ -90,22 +90,22 @@ pub enum TranslationError {
 
 struct Translator<'a> {
     program: &'a KernelProgram,
-    pieces: Pieces,
+    subpolynomials: Subpolynomials,
     builder: GraphBuilder,
-    leaves: Vec<LeafPiece>,
-    known: HashMap<LeafPiece, Vector>,
-    /// The transforms whose roots the pieces of a limb's polynomials have.
+    leaves: Vec<LeafSubpolynomial>,
+    known: HashMap<LeafSubpolynomial, Vector>,
+    /// The transforms whose roots the subpolynomials of a limb's polynomials have.
     transforms: HashMap<u16, Ntt<u64>>,
     /// The vectors of each value, limb by limb in order.
     values: Vec<Vec<Vector>>,
     reduced: Vec<bool>,
 }
 
-/// Translates `program`, whose polynomials are in `pieces`.
+/// Translates `program`, whose polynomials are in `subpolynomials`.
 ///
 /// # Errors
 /// [`TranslationError`] for moduli that are not F1's, or operations that its units do not have.
-pub fn translate(program: &KernelProgram, pieces: Pieces) -> Result<Translation, TranslationError> {
+pub fn translate(program: &KernelProgram, subpolynomials: Subpolynomials) -> Result<Translation, TranslationError> {
     for (limb, modulus) in program.moduli.iter().enumerate() {
         if modulus.bits() > 32 || PrimeForm::new(*modulus).is_err() {
             return Err(TranslationError::Modulus { limb, modulus: modulus.value() });
@@ -114,13 +114,13 @@ pub fn translate(program: &KernelProgram, pieces: Pieces) -> Result<Translation,
     let program = program.expanded()?;
     let mut translator = Translator {
         program: &program,
-        pieces,
+        subpolynomials,
         builder: GraphBuilder::default(),
         leaves: Vec::new(),
         known: HashMap::new(),
         transforms: HashMap::new(),
         values: Vec::with_capacity(program.values.len()),
-        reduced: reduced_by_readers(&program, pieces),
+        reduced: reduced_by_readers(&program, subpolynomials),
     };
     let mut inputs = 0;
     let mut origins = Vec::new();
@@ -139,7 +139,7 @@ pub fn translate(program: &KernelProgram, pieces: Pieces) -> Result<Translation,
         outputs.push(Output {
             name: output.name.clone(),
             part: output.part,
-            limbs: value.limbs.iter().zip(vectors.chunks(pieces.count()).map(<[_]>::to_vec)).collect(),
+            limbs: value.limbs.iter().zip(vectors.chunks(subpolynomials.count()).map(<[_]>::to_vec)).collect(),
             domain: value.domain,
         });
     }
@@ -156,10 +156,10 @@ fn numbered(what: &'static str, count: usize, most: usize) -> Result<(), Transla
 impl Translator<'_> {
     /// The vectors of the leaves of several limbs.
     fn leaves(&mut self, limbs: &LimbSet, leaf: impl Fn(LimbId) -> Leaf) -> Vec<Vector> {
-        let Self { builder, leaves, known, pieces, .. } = self;
-        let of_limb = |limb| (0..pieces.count() as u16).map(move |piece| (limb, piece));
-        let vector = |(limb, piece)| {
-            let of = LeafPiece { leaf: leaf(limb), piece };
+        let Self { builder, leaves, known, subpolynomials, .. } = self;
+        let of_limb = |limb| (0..subpolynomials.count() as u16).map(move |subpolynomial| (limb, subpolynomial));
+        let vector = |(limb, subpolynomial)| {
+            let of = LeafSubpolynomial { leaf: leaf(limb), subpolynomial };
             *known.entry(of).or_insert_with(|| {
                 leaves.push(of);
                 let hint = matches!(of.leaf, Leaf::Hint { .. });
@@ -171,13 +171,13 @@ impl Translator<'_> {
 
     /// One instruction for each vector of a limb on those of the operands.
     fn each(&mut self, op: &Op, limbs: &LimbSet, function: impl Fn(usize, u16) -> Function) -> Vec<Vector> {
-        let (values, builder, pieces) = (&self.values, &mut self.builder, self.pieces.count());
+        let (values, builder, subpolynomials) = (&self.values, &mut self.builder, self.subpolynomials.count());
         let instruction = |place: usize| {
-            let function = function(place / pieces, limbs.as_slice()[place / pieces].0);
+            let function = function(place / subpolynomials, limbs.as_slice()[place / subpolynomials].0);
             let operands: Vec<Vector> = op.operands.iter().map(|value| values[value.index()][place]).collect();
             builder.push(function, &operands[..function.operands()])
         };
-        (0..limbs.len() * pieces).map(instruction).collect()
+        (0..limbs.len() * subpolynomials).map(instruction).collect()
     }
 
     /// A polynomial's vectors, limb by limb, through what leads from them to as many others.
@@ -188,7 +188,7 @@ impl Translator<'_> {
         lead: impl Fn(&mut Self, u16, &mut [Vector]) -> Result<(), TranslationError>,
     ) -> Result<Vec<Vector>, TranslationError> {
         let mut vectors = self.values[op.operands[0].index()].clone();
-        for (polynomial, limb) in vectors.chunks_mut(self.pieces.count()).zip(limbs.iter()) {
+        for (polynomial, limb) in vectors.chunks_mut(self.subpolynomials.count()).zip(limbs.iter()) {
             lead(self, limb.0, polynomial)?;
         }
         Ok(vectors)
@@ -211,16 +211,16 @@ impl Translator<'_> {
             }
             width = half;
         }
-        for (piece, vector) in (0..).zip(polynomial) {
-            *vector = self.builder.push(Function::ForwardNtt { limb, piece }, &[*vector]);
+        for (subpolynomial, vector) in (0..).zip(polynomial) {
+            *vector = self.builder.push(Function::ForwardNtt { limb, subpolynomial }, &[*vector]);
         }
         Ok(())
     }
 
-    /// Values to coefficients: the same butterflies backwards, of which the last layer divides by the pieces.
+    /// Values to coefficients: the same butterflies backwards, of which the last layer divides by the subpolynomials.
     fn inverse(&mut self, limb: u16, polynomial: &mut [Vector]) -> Result<(), TranslationError> {
-        for (piece, vector) in (0..).zip(&mut *polynomial) {
-            *vector = self.builder.push(Function::InverseNtt { limb, piece }, &[*vector]);
+        for (subpolynomial, vector) in (0..).zip(&mut *polynomial) {
+            *vector = self.builder.push(Function::InverseNtt { limb, subpolynomial }, &[*vector]);
         }
         let modulus = self.program.modulus(LimbId(limb));
         let inverse = |value| modulus.inverse(value).unwrap_or(0);
@@ -244,12 +244,12 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// What X^(`half`·M) is modulo each of the `half` pieces from `first` on.
+    /// What X^(`half`·M) is modulo each of the `half` subpolynomials from `first` on.
     fn root(&mut self, limb: u16, first: usize, half: usize) -> Result<u64, TranslationError> {
         if !self.transforms.contains_key(&limb) {
-            self.transforms.insert(limb, self.pieces.transform(self.program.modulus(LimbId(limb)))?);
+            self.transforms.insert(limb, self.subpolynomials.transform(self.program.modulus(LimbId(limb)))?);
         }
-        Ok(self.pieces.power(&self.transforms[&limb], first, half))
+        Ok(self.subpolynomials.power(&self.transforms[&limb], first, half))
     }
 
     /// σ of an element: a permutation of each vector, which is another one's then.
@@ -265,9 +265,10 @@ impl Translator<'_> {
             return Err(TranslationError::Operation { op: "automorphism", what });
         }
         let before = polynomial.to_vec();
-        for (piece, vector) in (0..).zip(polynomial) {
-            let function = Function::Automorphism { limb, element: element.value() as u32, piece, values };
-            *vector = self.builder.push(function, &[before[self.pieces.source(element, usize::from(piece))]]);
+        for (subpolynomial, vector) in (0..).zip(polynomial) {
+            let function = Function::Automorphism { limb, element: element.value() as u32, subpolynomial, values };
+            *vector =
+                self.builder.push(function, &[before[self.subpolynomials.source(element, usize::from(subpolynomial))]]);
         }
         Ok(())
     }
@@ -296,9 +297,9 @@ impl Translator<'_> {
             OpKind::MultiplyAdd => {
                 let products = self.each(op, limbs, |_, limb| Function::Multiply { limb });
                 let addends = self.values[op.operands[2].index()].clone();
-                let pieces = self.pieces.count();
+                let subpolynomials = self.subpolynomials.count();
                 let sum = |(place, (&product, &addend)): (usize, (&Vector, &Vector))| {
-                    let limb = limbs.as_slice()[place / pieces].0;
+                    let limb = limbs.as_slice()[place / subpolynomials].0;
                     self.builder.push(Function::Add { limb }, &[product, addend])
                 };
                 products.iter().zip(&addends).enumerate().map(sum).collect()
@@ -316,11 +317,11 @@ impl Translator<'_> {
                 this.automorphism(limb, *element, values, polynomial)
             })?,
             OpKind::SelectLimbs { .. } | OpKind::Concat => {
-                let (program, vectors, pieces) = (self.program, &self.values, self.pieces.count());
+                let (program, vectors, subpolynomials) = (self.program, &self.values, self.subpolynomials.count());
                 let held = |limb: LimbId| {
                     op.operands.iter().find_map(|&operand| {
                         let position = program.value(operand).limbs.position(limb)?;
-                        Some(&vectors[operand.index()][position * pieces..][..pieces])
+                        Some(&vectors[operand.index()][position * subpolynomials..][..subpolynomials])
                     })
                 };
                 // The program's check has seen that an operand has each limb.
@@ -356,9 +357,9 @@ impl Translator<'_> {
             let others = source.iter().filter(|&limb| limb != of).map(|limb| modulus(limb).value());
             others.fold(1, |product, value| to.multiply(product, to.reduce(value)))
         };
-        let (builder, pieces) = (&mut self.builder, self.pieces.count());
+        let (builder, subpolynomials) = (&mut self.builder, self.subpolynomials.count());
         let mut digits = self.values[operand.index()].clone();
-        for (polynomial, limb) in digits.chunks_mut(pieces).zip(source.iter()) {
+        for (polynomial, limb) in digits.chunks_mut(subpolynomials).zip(source.iter()) {
             for digit in polynomial {
                 if !single {
                     // The moduli are distinct primes, so the inverse exists.
@@ -371,13 +372,15 @@ impl Translator<'_> {
                 }
             }
         }
-        let mut results = Vec::with_capacity(targets.len() * pieces);
-        for (target, piece) in targets.iter().flat_map(|target| (0..pieces).map(move |piece| (target, piece))) {
+        let mut results = Vec::with_capacity(targets.len() * subpolynomials);
+        for (target, subpolynomial) in
+            targets.iter().flat_map(|target| (0..subpolynomials).map(move |subpolynomial| (target, subpolynomial)))
+        {
             let (to, limb) = (modulus(target), target.0);
             let mut sum = None;
             let mut shift = 0;
-            for (polynomial, from) in digits.chunks(pieces).zip(source.iter()) {
-                let digit = polynomial[piece];
+            for (polynomial, from) in digits.chunks(subpolynomials).zip(source.iter()) {
+                let digit = polynomial[subpolynomial];
                 let factor = cofactor(from, to);
                 shift = to.add(shift, to.multiply(factor, to.reduce(modulus(from).value() / 2)));
                 let constant = factor as u32;
@@ -401,11 +404,11 @@ impl Translator<'_> {
 
 /// For each value whether all that reads it reduces what it takes in: products with constants, and transforms, unless butterflies between
 /// vectors come before them.
-fn reduced_by_readers(program: &KernelProgram, pieces: Pieces) -> Vec<bool> {
+fn reduced_by_readers(program: &KernelProgram, subpolynomials: Subpolynomials) -> Vec<bool> {
     let mut reduced = vec![true; program.values.len()];
     for op in &program.ops {
         let reduces = match op.kind {
-            OpKind::ForwardNtt => pieces.count() == 1,
+            OpKind::ForwardNtt => subpolynomials.count() == 1,
             OpKind::Scale { .. } => true,
             _ => false,
         };

@@ -235,7 +235,7 @@ impl ArrayState {
 /// Cycles from a bank of Private-A2 to row 0 of the arrays.
 pub const KEY_HOP: i64 = 1;
 
-struct Run<'a> {
+struct IterationRun<'a> {
     plan: &'a IterationPlan,
     cycles: &'a StepCycles,
     state: ArrayState,
@@ -245,7 +245,7 @@ struct Run<'a> {
     coming: Vec<i64>,
 }
 
-impl Run<'_> {
+impl IterationRun<'_> {
     fn forward(&mut self, slot: usize, forward: &Forward, key_ready: i64, registers: &mut [u8]) -> ForwardTimes {
         let c = self.cycles;
         let mut start = (self.state.decomposition)
@@ -314,7 +314,7 @@ impl Run<'_> {
     }
 }
 
-impl Iterate for Run<'_> {
+impl Iterate for IterationRun<'_> {
     type Times = IterationTimes;
 
     fn iteration(&mut self) -> IterationTimes {
@@ -351,7 +351,8 @@ impl Iterate for Run<'_> {
 /// Runs one instruction on `state`, both relative to its dispatch at cycle 0; `slots` ciphertexts are resident in a row.
 pub fn rotate(plan: &IterationPlan, cycles: &StepCycles, slots: usize, state: ArrayState) -> (Rotation, ArrayState) {
     let polynomials = plan.polynomials as usize;
-    let mut run = Run { plan, cycles, state, ready: vec![vec![0; polynomials]; slots], coming: vec![0; polynomials] };
+    let mut run =
+        IterationRun { plan, cycles, state, ready: vec![vec![0; polynomials]; slots], coming: vec![0; polynomials] };
     let iterations = settle(&mut run, plan.iterations);
     let slot_done: Vec<i64> =
         run.ready.iter().map(|ready| ready.iter().copied().max().unwrap_or(0) + cycles.pair_offset).collect();

@@ -6,9 +6,9 @@ use super::tasks::{Half, Pointwise, Residue, Work, inverse_of_product, read_at_o
 use crate::audit::residue::{Meaning, Role};
 use crate::engine::schedule::{KindId, OpRef, Value};
 use crate::rns::function::Function;
-use crate::rns::leaf::{Leaf, LeafPiece};
-use crate::rns::pieces::Pieces;
+use crate::rns::leaf::{Leaf, LeafSubpolynomial};
 use crate::rns::step::{Step, Sum, Term};
+use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use polyfabric_schemes::rns::{LimbId, Part};
@@ -149,7 +149,7 @@ impl Meaning for Names<'_> {
             (Work::KeyProduct { key, limb, terms, .. }, Does::Masks) => {
                 let &(row, ..) = terms.get(op.iteration as usize)?;
                 let leaf = Leaf::Hint { key: *key, row, part: Part::Mask, limb: *limb };
-                Step::Generated(LeafPiece { leaf, piece: 0 })
+                Step::Generated(LeafSubpolynomial { leaf, subpolynomial: 0 })
             }
             (Work::KeyProduct { limb, terms, .. }, Does::InnerProduct) => {
                 // Digit and body one after the other, and then the masks.
@@ -167,7 +167,7 @@ impl Meaning for Names<'_> {
             (Work::Automorphism { limb, element, .. }, Does::Automorphism) => Step::One(Function::Automorphism {
                 limb: limb.0,
                 element: element.value() as u32,
-                piece: 0,
+                subpolynomial: 0,
                 values: true,
             }),
             _ => return None,
@@ -199,13 +199,13 @@ impl Meaning for Names<'_> {
         number.and_then(|number| self.scheduled.streams.get(number)).map_or(1, |&limbs| usize::from(limbs))
     }
 
-    fn leaf(&self, value: Value) -> Option<LeafPiece> {
+    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial> {
         let number = self.number(value)?;
         let leaf = self.scheduled.tasks.leaves.get(number).copied().flatten()?;
-        Some(LeafPiece { leaf, piece: 0 })
+        Some(LeafSubpolynomial { leaf, subpolynomial: 0 })
     }
 
-    fn output(&self, output: usize, position: usize, _piece: usize) -> Option<Value> {
+    fn output(&self, output: usize, position: usize, _subpolynomial: usize) -> Option<Value> {
         let &(_, residue) = self.scheduled.tasks.outputs.get(output)?.get(position)?;
         Some(self.scheduled.chip.value(&self.scheduled.tasks, residue))
     }
@@ -214,7 +214,7 @@ impl Meaning for Names<'_> {
         self.scheduled.chip.stream_number(value).is_none() && self.outputs.contains(&Residue(value.index))
     }
 
-    fn pieces(&self) -> Pieces {
-        Pieces::new(self.program.degree, self.program.degree)
+    fn subpolynomials(&self) -> Subpolynomials {
+        Subpolynomials::new(self.program.degree, self.program.degree)
     }
 }

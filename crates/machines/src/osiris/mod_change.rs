@@ -66,7 +66,7 @@ pub struct ModChangeSchedule {
 }
 
 /// A tile's stay in a buffer: written in one cycle, read for the last time in another.
-type Stay = (u64, u64);
+type LiveRange = (u64, u64);
 
 impl ModChangeSchedule {
     /// α = `sources` limbs to β = `targets`.
@@ -131,7 +131,7 @@ impl ModChangeSchedule {
     }
 
     /// Stays in the buffer before the array, and in the one behind it.
-    fn stays(&self) -> [Vec<Stay>; 2] {
+    fn live_ranges(&self) -> [Vec<LiveRange>; 2] {
         if self.tiling == Tiling::Interleaved {
             return [Vec::new(), Vec::new()];
         }
@@ -150,10 +150,10 @@ impl ModChangeSchedule {
 
     /// Most words that the buffers between the units hold at once, before and behind the array.
     pub fn buffer_words(&self) -> [usize; 2] {
-        self.stays().map(|stays| {
-            let written = stays.iter().map(|&(written, _)| (written, 1i64));
+        self.live_ranges().map(|live_ranges| {
+            let written = live_ranges.iter().map(|&(written, _)| (written, 1i64));
             // A place is free for another tile from the cycle of its last read on.
-            let read = stays.iter().map(|&(_, read)| (read, -1i64));
+            let read = live_ranges.iter().map(|&(_, read)| (read, -1i64));
             let mut changes: Vec<(u64, i64)> = written.chain(read).collect();
             changes.sort_unstable();
             let levels = changes.iter().scan(0i64, |level, &(_, change)| {
@@ -180,8 +180,8 @@ impl ModChangeSchedule {
                 Tiling::LimbByLimb => span(self.transforms.first(), self.transforms.last(), tiles),
             },
         ];
-        let stays = self.stays();
-        let places = stays.iter().flatten().map(|&(written, read)| (read - written).div_ceil(copies));
+        let live_ranges = self.live_ranges();
+        let places = live_ranges.iter().flatten().map(|&(written, read)| (read - written).div_ceil(copies));
         units.into_iter().chain(places).max().unwrap_or(0)
     }
 

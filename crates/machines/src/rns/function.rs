@@ -8,15 +8,15 @@ pub enum Function {
     ForwardNtt {
         /// Modulus of the result.
         limb: u16,
-        /// Which of a polynomial's vectors ([`super::pieces`]).
-        piece: u16,
+        /// Which of a polynomial's vectors ([`super::subpolynomials`]).
+        subpolynomial: u16,
     },
     /// Values to coefficients.
     InverseNtt {
         /// Modulus.
         limb: u16,
         /// Which of a polynomial's vectors.
-        piece: u16,
+        subpolynomial: u16,
     },
     /// σ of X → X^element.
     Automorphism {
@@ -25,7 +25,7 @@ pub enum Function {
         /// Galois element.
         element: u32,
         /// Which of a polynomial's vectors comes out.
-        piece: u16,
+        subpolynomial: u16,
         /// Whether the vector holds values instead of coefficients.
         values: bool,
     },

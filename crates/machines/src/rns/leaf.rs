@@ -46,14 +46,14 @@ impl Leaf {
 
 /// One vector of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LeafPiece {
+pub struct LeafSubpolynomial {
     /// The polynomial.
     pub leaf: Leaf,
     /// Which of its vectors.
-    pub piece: u16,
+    pub subpolynomial: u16,
 }
 
-impl fmt::Display for LeafPiece {
+impl fmt::Display for LeafSubpolynomial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let limb = self.leaf.limb().index();
         match self.leaf {
@@ -61,6 +61,6 @@ impl fmt::Display for LeafPiece {
             Leaf::Plaintext { plaintext, .. } => write!(f, "limb {limb} of plaintext {plaintext}")?,
             Leaf::Hint { key, row, part, .. } => write!(f, "limb {limb} of row {row}, {part:?}, of key {key}")?,
         }
-        if self.piece > 0 { write!(f, ", piece {}", self.piece) } else { Ok(()) }
+        if self.subpolynomial > 0 { write!(f, ", subpolynomial {}", self.subpolynomial) } else { Ok(()) }
     }
 }

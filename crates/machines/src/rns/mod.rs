@@ -3,7 +3,7 @@
 
 pub mod function;
 pub mod leaf;
-pub mod pieces;
 pub mod replay;
 pub mod step;
+pub mod subpolynomials;
 pub mod traffic;

@@ -5,9 +5,9 @@
 //! everything is read before anything is written.
 
 use super::function::Function;
-use super::leaf::{Leaf, LeafPiece};
-use super::pieces::Pieces;
+use super::leaf::{Leaf, LeafSubpolynomial};
 use super::step::Step;
+use super::subpolynomials::Subpolynomials;
 use crate::audit::residue::{Meaning, Role};
 use crate::contract::Cause;
 use crate::engine::calendar::Calendar;
@@ -91,8 +91,8 @@ pub struct Given<'a> {
 
 impl Given<'_> {
     /// The words of a vector that lies in off-chip memory.
-    fn words(&self, of: LeafPiece, pieces: Pieces) -> Result<Words, ReplayError> {
-        Ok(self.polynomial(of.leaf)?[pieces.range(usize::from(of.piece))].into())
+    fn words(&self, of: LeafSubpolynomial, subpolynomials: Subpolynomials) -> Result<Words, ReplayError> {
+        Ok(self.polynomial(of.leaf)?[subpolynomials.range(usize::from(of.subpolynomial))].into())
     }
 
     fn polynomial(&self, leaf: Leaf) -> Result<Words, ReplayError> {
@@ -243,7 +243,7 @@ impl Replay<'_> {
                 place.and_then(|place| passing.remove(place)).map(|(_, words)| words)
             }
             Store::ByValue(held) => match self.meaning.leaf(access.value) {
-                Some(leaf) => Some(self.given.words(leaf, self.meaning.pieces())?),
+                Some(leaf) => Some(self.given.words(leaf, self.meaning.subpolynomials())?),
                 None => held.get(&access.value).cloned(),
             },
         };
@@ -292,7 +292,7 @@ impl Replay<'_> {
     }
 
     fn outputs(&self) -> Result<Vec<RnsPolynomial>, ReplayError> {
-        let (program, pieces) = (self.given.program, self.meaning.pieces());
+        let (program, subpolynomials) = (self.given.program, self.meaning.subpolynomials());
         let stored = |value: Value| {
             self.stores.iter().find_map(|store| match store {
                 Store::ByValue(held) => held.get(&value),
@@ -305,14 +305,14 @@ impl Replay<'_> {
             let limbs = of.limbs.as_slice();
             let mut polynomial = RnsPolynomial::zero(program.degree, limbs, of.domain);
             for position in 0..limbs.len() {
-                for piece in 0..pieces.count() {
+                for subpolynomial in 0..subpolynomials.count() {
                     let lost = ReplayError::Lost { output: number };
-                    let value = self.meaning.output(number, position, piece).ok_or(lost)?;
+                    let value = self.meaning.output(number, position, subpolynomial).ok_or(lost)?;
                     let words = match self.meaning.leaf(value) {
-                        Some(leaf) => self.given.words(leaf, pieces)?,
+                        Some(leaf) => self.given.words(leaf, subpolynomials)?,
                         None => stored(value).cloned().ok_or(ReplayError::Lost { output: number })?,
                     };
-                    let range: Range<usize> = pieces.range(piece);
+                    let range: Range<usize> = subpolynomials.range(subpolynomial);
                     polynomial.limb_mut(position)[range].copy_from_slice(&words);
                 }
             }

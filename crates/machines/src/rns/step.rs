@@ -1,7 +1,7 @@
 //! What a unit does that takes several vectors at once.
 
 use super::function::Function;
-use super::leaf::LeafPiece;
+use super::leaf::LeafSubpolynomial;
 use polyfabric_program::rns::kernel::{Conversion, LimbSet};
 use polyfabric_schemes::rns::LimbId;
 
@@ -38,7 +38,7 @@ pub enum Step {
         to: LimbSet,
     },
     /// A vector made of what a machine carries, as a mask is of its seed.
-    Generated(LeafPiece),
+    Generated(LeafSubpolynomial),
 }
 
 /// A sum of products modulo one limb.

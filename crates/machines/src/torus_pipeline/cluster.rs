@@ -100,7 +100,7 @@ impl ClusterState {
     }
 }
 
-struct Run<'a> {
+struct IterationRun<'a> {
     steps: &'a Steps,
     cycles: &'a StepCycles,
     /// Whether the multipliers accumulate.
@@ -112,7 +112,7 @@ struct Run<'a> {
     hold: i64,
 }
 
-impl Run<'_> {
+impl IterationRun<'_> {
     fn next(&mut self, last: bool) -> IterationTimes {
         let c = *self.cycles;
         let (buffer, free) = self.state.buffers.pop_front().unwrap_or_default();
@@ -163,7 +163,7 @@ impl Run<'_> {
     }
 }
 
-impl Iterate for Run<'_> {
+impl Iterate for IterationRun<'_> {
     type Times = IterationTimes;
 
     fn iteration(&mut self) -> IterationTimes {
@@ -196,7 +196,7 @@ pub fn rotate(
     hold: i64,
     state: &mut ClusterState,
 ) -> Rotation {
-    let mut run = Run { steps, cycles, accumulates, state: state.clone(), ready: loaded.to_vec(), hold };
+    let mut run = IterationRun { steps, cycles, accumulates, state: state.clone(), ready: loaded.to_vec(), hold };
     let iterations = settle(&mut run, steps.iterations.saturating_sub(1));
     let last = run.next(true);
     *state = run.state;

@@ -14,9 +14,9 @@ use polyfabric_machines::engine::schedule::{
     Access, Event, KindId, Lines, MemoryKind, OpRef, Place, Resources, Traffic, Value,
 };
 use polyfabric_machines::registry::of;
-use polyfabric_machines::rns::leaf::{Leaf, LeafPiece};
-use polyfabric_machines::rns::pieces::Pieces;
+use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_machines::rns::step::Step;
+use polyfabric_machines::rns::subpolynomials::Subpolynomials;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_runtime::NoProgress;
@@ -223,7 +223,7 @@ fn an_operand_that_is_another_value_is_refused() {
 /// A mapper that takes two of its leaves for each other.
 struct Exchanged<'a> {
     own: &'a dyn Meaning,
-    leaves: [LeafPiece; 2],
+    leaves: [LeafSubpolynomial; 2],
 }
 
 impl Meaning for Exchanged<'_> {
@@ -245,7 +245,7 @@ impl Meaning for Exchanged<'_> {
     fn number(&self, value: Value) -> Option<usize> {
         self.own.number(value)
     }
-    fn leaf(&self, value: Value) -> Option<LeafPiece> {
+    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial> {
         let [a, b] = self.leaves;
         self.own.leaf(value).map(|leaf| {
             if leaf == a {
@@ -257,14 +257,14 @@ impl Meaning for Exchanged<'_> {
             }
         })
     }
-    fn output(&self, output: usize, position: usize, piece: usize) -> Option<Value> {
-        self.own.output(output, position, piece)
+    fn output(&self, output: usize, position: usize, subpolynomial: usize) -> Option<Value> {
+        self.own.output(output, position, subpolynomial)
     }
     fn is_output(&self, value: Value) -> bool {
         self.own.is_output(value)
     }
-    fn pieces(&self) -> Pieces {
-        self.own.pieces()
+    fn subpolynomials(&self) -> Subpolynomials {
+        self.own.subpolynomials()
     }
 }
 
@@ -272,7 +272,7 @@ impl Meaning for Exchanged<'_> {
 fn a_wrong_key_row_half_or_input_is_refused() {
     for case in Case::all() {
         let meaning = case.simulated.mapped().meaning();
-        let mut loaded: Vec<LeafPiece> = Vec::new();
+        let mut loaded: Vec<LeafSubpolynomial> = Vec::new();
         for event in &case.listed.events {
             loaded.extend(event.reads.iter().filter_map(|read| meaning.leaf(read.value)));
         }

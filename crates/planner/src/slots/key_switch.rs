@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// Whose choice it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum KeySwitchRequest {
     /// The parameter set's.
     Set,
     /// The compiler's.
@@ -24,7 +24,7 @@ pub enum Wanted {
     Named(String),
 }
 
-impl From<&str> for Wanted {
+impl From<&str> for KeySwitchRequest {
     fn from(text: &str) -> Self {
         match text {
             "set" => Self::Set,
@@ -37,7 +37,7 @@ impl From<&str> for Wanted {
 /// What came of it.
 #[derive(Debug)]
 pub struct KeySwitch {
-    wanted: Wanted,
+    wanted: KeySwitchRequest,
     /// Name of the variant; "set" for digits smaller than a limb.
     name: String,
     /// A row for each variant that was weighed.
@@ -102,23 +102,23 @@ fn asked<S: Set>(set: &S) -> f64 {
     if set.security().bits < STANDARD_SECURITY_BITS { 0.0 } else { STANDARD_SECURITY_BITS }
 }
 
-/// `program` lowered by `lower` with the key switch that is wanted. `noise` is what is known of a plan's errors, and `bears` says whether a
+/// `program` lowered by `lower` with the key switch that is wanted. `noise` is what is known of a plan's errors, and `accepts` says whether a
 /// plan is precise enough, beside those of the set's own.
 pub fn planned<S: Set, P, N>(
     set: S,
     (program, machine): (&str, Option<&Description>),
-    wanted: Wanted,
+    wanted: KeySwitchRequest,
     lower: impl Fn(S) -> Result<P, PlanError>,
     noise: impl Fn(&P) -> N,
-    bears: impl Fn(&P, &N) -> Result<(), String>,
+    accepts: impl Fn(&P, &N) -> Result<(), String>,
     kernel: impl Fn(&P) -> &KernelProgram,
 ) -> Result<(P, Option<KeySwitch>), PlanError> {
     let own = set.key_switch();
     let name_of = |variant: Option<KeySwitchVariant>| variant.map_or_else(|| "set".to_owned(), |v| v.to_string());
     let told = |name: String, considered| Some(KeySwitch { wanted: wanted.clone(), name, considered });
     match &wanted {
-        Wanted::Set => Ok((lower(set)?, machine.and_then(|_| told(name_of(own), Vec::new())))),
-        Wanted::Named(name) => {
+        KeySwitchRequest::Set => Ok((lower(set)?, machine.and_then(|_| told(name_of(own), Vec::new())))),
+        KeySwitchRequest::Named(name) => {
             let variant = KeySwitchVariant::named(name, set.limbs());
             let message = |error| format!("{program} with parameter set {}: {error}, auto, set", set.name());
             let variant = variant.map_err(|error| PlanError::new(Fault::Input, message(error)))?;
@@ -128,7 +128,7 @@ pub fn planned<S: Set, P, N>(
             })?;
             Ok((lower(derived)?, told(variant.to_string(), Vec::new())))
         }
-        Wanted::Compiler => {
+        KeySwitchRequest::Compiler => {
             let made = lower(set.clone())?;
             let (noise, made) = (noise(&made), RefCell::new(Some(made)));
             let mut variants: Vec<String> =
@@ -142,7 +142,7 @@ pub fn planned<S: Set, P, N>(
                 }
                 let variant = KeySwitchVariant::named(name, set.limbs()).map_err(|error| error.to_string())?;
                 let made = lower(secured(&set, variant, kept(&set))?).map_err(|error| error.to_string())?;
-                bears(&made, &noise).map(|()| made)
+                accepts(&made, &noise).map(|()| made)
             };
             let Some(machine) = machine else {
                 let chosen = fewest_products(program, &variants, weighed, kernel);
@@ -191,9 +191,9 @@ impl KeySwitch {
     /// Its name, who chose it, and what was weighed.
     pub fn to_json(&self) -> Value {
         let by = match self.wanted {
-            Wanted::Set => "set",
-            Wanted::Compiler => "compiler",
-            Wanted::Named(_) => "user",
+            KeySwitchRequest::Set => "set",
+            KeySwitchRequest::Compiler => "compiler",
+            KeySwitchRequest::Named(_) => "user",
         };
         json!({ "name": self.name, "by": by, "considered": self.considered })
     }

@@ -9,7 +9,7 @@ mod set_choice;
 #[cfg(test)]
 mod tests;
 
-pub use key_switch::{KeySwitch, Wanted};
+pub use key_switch::{KeySwitch, KeySwitchRequest};
 
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use key_switch::planned;
@@ -75,7 +75,7 @@ pub enum Lowering {
 
 /// A set that is asked for.
 #[derive(Clone, Copy, Debug)]
-pub enum Asked<'a> {
+pub enum ParameterRequest<'a> {
     /// One of the user.
     Set(&'a ParameterSet),
     /// A named one.
@@ -86,7 +86,7 @@ pub enum Asked<'a> {
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The set; without one the smallest that carries the program.
-    pub asked: Option<Asked<'a>>,
+    pub asked: Option<ParameterRequest<'a>>,
     /// With which key inputs are encrypted: so errors of CKKS are followed. Limbs of BGV are chosen as if it were the public one.
     pub encryption: Encryption,
     /// Whether every encrypted node is an output too.
@@ -94,7 +94,7 @@ pub struct Request<'a> {
     /// What executes it; this computer without one.
     pub machine: Option<&'a Description>,
     /// Whose choice the key switch is.
-    pub key_switch: Wanted,
+    pub key_switch: KeySwitchRequest,
     /// Bits that a set of CKKS must have which is not asked for.
     pub security: f64,
     /// log2 of the failure probability that is accepted. Without it [`DEFAULT_FAILURE_LOG2`] of BGV; of CKKS any, as what is passed is a bound of an
@@ -186,9 +186,9 @@ struct For<'a> {
 
 /// For errors alone, which no encoded vector is needed for.
 #[derive(Debug)]
-struct Nothing(Arc<[i64]>);
+struct NoEncoder(Arc<[i64]>);
 
-impl PlaintextEncoder for Nothing {
+impl PlaintextEncoder for NoEncoder {
     fn encode(&self, _: &Values, _: Scale) -> Result<PublicPolynomial, String> {
         Ok(PublicPolynomial::Narrow(Arc::clone(&self.0)))
     }
@@ -252,7 +252,7 @@ impl CkksPlan {
     }
 
     /// Whether no error is much larger than with the set's own key switch.
-    fn bears(&self, own: &NoiseReport) -> Result<(), String> {
+    fn accepts(&self, own: &NoiseReport) -> Result<(), String> {
         self.noise.require_like(own, SPARE_BITS).map_err(|failure| failure.to_string())
     }
 }
@@ -271,9 +271,9 @@ impl SlotPlan {
             Scheme::Ckks => {
                 let program = Arc::clone(&folded.program);
                 let parameters = match asked {
-                    Some(Asked::Name(name)) => named_ckks(&program, name)?,
-                    Some(Asked::Set(ParameterSet::Ckks(set))) => set.clone(),
-                    Some(Asked::Set(other)) => return Err(other_scheme(&program, other)),
+                    Some(ParameterRequest::Name(name)) => named_ckks(&program, name)?,
+                    Some(ParameterRequest::Set(ParameterSet::Ckks(set))) => set.clone(),
+                    Some(ParameterRequest::Set(other)) => return Err(other_scheme(&program, other)),
                     None => match machine {
                         Some(machine) => return Err(no_set_on(&program, machine)?),
                         None => choose_ckks(&program, security, 0.0)?,
@@ -285,12 +285,12 @@ impl SlotPlan {
                 let program = &*folded.program;
                 let place = (program.name(), machine);
                 // Variants of a key switch are compared with steps by rates: what is tried for one says little of another, and takes long.
-                let compared = wanted == Wanted::Compiler;
+                let compared = wanted == KeySwitchRequest::Compiler;
                 let lower = |set| lower_ckks(program, set, encryption, measured, machine, compared);
                 let noise = |plan: &CkksPlan| plan.noise.clone();
                 let of = |set| {
                     let (plan, chosen) =
-                        planned(set, place, wanted.clone(), lower, noise, CkksPlan::bears, CkksPlan::kernel)?;
+                        planned(set, place, wanted.clone(), lower, noise, CkksPlan::accepts, CkksPlan::kernel)?;
                     let tried = if plan.untried {
                         lower_ckks(program, plan.parameters, encryption, measured, machine, false)?
                     } else {
@@ -311,13 +311,13 @@ impl SlotPlan {
             }
             Scheme::Bgv { plaintext_modulus } => {
                 let parameters = match asked {
-                    Some(Asked::Name(name)) => {
+                    Some(ParameterRequest::Name(name)) => {
                         let of_ckks = || ckks_scheme::sets::parameters(name).map(ParameterSet::Ckks);
                         named_bgv(name, plaintext_modulus)
                             .map_err(|unknown| of_ckks().map_or(unknown, |set| other_scheme(program, &set)))?
                     }
-                    Some(Asked::Set(ParameterSet::Bgv(set))) => set.clone(),
-                    Some(Asked::Set(other)) => return Err(other_scheme(program, other)),
+                    Some(ParameterRequest::Set(ParameterSet::Bgv(set))) => set.clone(),
+                    Some(ParameterRequest::Set(other)) => return Err(other_scheme(program, other)),
                     None => choose_bgv(program, plaintext_modulus, machine)?,
                 };
                 let program = &*folded.program;
@@ -456,7 +456,7 @@ impl SlotPlan {
     /// [`Fault::Program`] if it cannot be lowered so.
     pub fn bounds(&self, magnitudes: &[f64]) -> Result<BTreeMap<NodeId, f64>, PlanError> {
         let Lowering::Ckks(ckks) = &self.lowering else { return Ok(BTreeMap::new()) };
-        let nothing = Nothing(vec![0; ckks.parameters.ring_degree().get()].into());
+        let nothing = NoEncoder(vec![0; ckks.parameters.ring_degree().get()].into());
         let request = For { encryption: ckks.encryption, observed: false, choice: &ckks.lowered.choice };
         let (_, noise) = lowered(self.program(), &ckks.parameters, &request, &nothing, magnitudes)?;
         Ok(noise.nodes.iter().map(|node| (node.node, node.bound)).collect())

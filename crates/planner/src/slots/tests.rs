@@ -11,7 +11,7 @@ fn request() -> Request<'static> {
         encryption: Encryption::Secret,
         measured: false,
         machine: None,
-        key_switch: Wanted::Set,
+        key_switch: KeySwitchRequest::Set,
         security: 128.0,
         max_failure: None,
     }
@@ -74,7 +74,7 @@ fn bootstraps_keep_to_the_default_in_sets_of_their_own() {
 #[test]
 fn a_named_set_that_fails_too_often_is_refused_unless_that_is_accepted() {
     let program = refreshed(8);
-    let asked = Some(Asked::Name("bgv-toy-256-bootstrap-t8"));
+    let asked = Some(ParameterRequest::Name("bgv-toy-256-bootstrap-t8"));
     let refusal = SlotPlan::new(&program, Request { asked, ..request() }).unwrap_err();
     assert!(refusal.fault == Fault::Noise && refusal.to_string().contains("--max-failure -"), "{refusal}");
     let accepted = SlotPlan::new(&program, Request { asked, max_failure: Some(-20.0), ..request() }).unwrap();
@@ -94,7 +94,7 @@ fn programs_deeper_than_every_chain_are_bootstrapped() {
 #[test]
 fn a_set_of_the_other_scheme_is_refused() {
     let program = squarings(Scheme::Ckks, 4, 1);
-    let asked = Some(Asked::Name("bgv-2p12-109"));
+    let asked = Some(ParameterRequest::Name("bgv-2p12-109"));
     let refusal = SlotPlan::new(&program, Request { asked, ..request() }).unwrap_err();
     assert!(refusal.fault == Fault::Parameter && refusal.to_string().contains("is of BGV"), "{refusal}");
 }

@@ -89,7 +89,7 @@ fn a_result_of_which_nothing_is_left_is_told() {
     let left = |program: &Program, gadget| report(program, gadget).require_something_left(program);
     assert_eq!(left(&rotated, GadgetLiteral::hybrid(4, 2, 2)), Ok(()));
     let error = left(&rotated, GadgetLiteral::per_limb(4)).expect_err("whole limbs swamp a scale of one limb");
-    assert!(matches!(error, NoiseFailure::Nothing { op: "rotate", node: NodeId(1), .. }), "{error}");
+    assert!(matches!(error, NoiseFailure::NothingLeft { op: "rotate", node: NodeId(1), .. }), "{error}");
     let text = error.to_string();
     assert!(
         text.starts_with("mine.py:7: rotate %1: errors up to 2^")

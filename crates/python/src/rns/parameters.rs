@@ -67,19 +67,19 @@ const OWN: &str = "own";
 
 /// A set that is asked for.
 #[derive(FromPyObject)]
-pub enum Asked {
+pub enum ParameterRequest {
     /// One of the user.
     Set(PySlotParameters),
     /// A named one.
     Name(String),
 }
 
-impl Asked {
+impl ParameterRequest {
     /// As the planner takes it.
-    pub fn as_ref(&self) -> slots::Asked<'_> {
+    pub fn as_ref(&self) -> slots::ParameterRequest<'_> {
         match self {
-            Self::Set(set) => slots::Asked::Set(&set.0),
-            Self::Name(name) => slots::Asked::Name(name),
+            Self::Set(set) => slots::ParameterRequest::Set(&set.0),
+            Self::Name(name) => slots::ParameterRequest::Name(name),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What is known of a program before anything is encrypted.
 
 use super::machine::PyResidueKernel;
-use super::parameters::Asked;
+use super::parameters::ParameterRequest;
 use super::program::{Clear, PySlotProgram, PyValues, read_all};
 use super::signature::PySlotSignature;
 use crate::failure::{detached, released};
 use crate::machine::PyMachine;
-use polyfabric_planner::slots::{Request, SlotPlan, Wanted};
+use polyfabric_planner::slots::{KeySwitchRequest, Request, SlotPlan};
 use polyfabric_program::rns::homomorphic::{NodeId, Values};
 use polyfabric_program::rns::noise::{Encryption, Interval};
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ impl PySlotPlan {
     fn make(
         py: Python<'_>,
         program: &PySlotProgram,
-        parameters: Option<Asked>,
+        parameters: Option<ParameterRequest>,
         measured: bool,
         machine: Option<&PyMachine>,
         key_switch: &str,
@@ -42,11 +42,11 @@ impl PySlotPlan {
         let machine = machine.map(|machine| Arc::clone(machine.description()));
         released(py, move || {
             let request = Request {
-                asked: parameters.as_ref().map(Asked::as_ref),
+                asked: parameters.as_ref().map(ParameterRequest::as_ref),
                 encryption: if public { Encryption::Public } else { Encryption::Secret },
                 measured,
                 machine: machine.as_deref(),
-                key_switch: Wanted::from(&*key_switch),
+                key_switch: KeySwitchRequest::from(&*key_switch),
                 security,
                 max_failure,
             };

@@ -464,9 +464,9 @@ impl PySlotServer {
                 Some(threads) => {
                     let options = ExecutorOptions { threads, compact_plaintexts: compact };
                     let executor = Executor::with_options(kernel, server, options).map_err(run_failure)?;
-                    executor.run(&inputs, &Told(&callback))
+                    executor.run(&inputs, &CallbackProgress(&callback))
                 }
-                None => interpreter::run(kernel, server, &inputs, &Told(&callback)),
+                None => interpreter::run(kernel, server, &inputs, &CallbackProgress(&callback)),
             };
             Ok(self.results(outputs.map_err(run_failure)?))
         })
@@ -513,9 +513,9 @@ impl PySlotCiphertexts {
     }
 }
 
-struct Told<'a>(&'a Callback);
+struct CallbackProgress<'a>(&'a Callback);
 
-impl Progress for Told<'_> {
+impl Progress for CallbackProgress<'_> {
     fn update(&self, stage: &str, done: u64, total: u64) {
         self.0.tell(stage, done, total);
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::expander::UniformStream;
-use polyfabric_kernels::modular::{Modulus, TURN, in_turn, pack_turn, turn_width};
+use polyfabric_kernels::modular::{BLOCK, Modulus, block_width, in_block, pack_block};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -88,7 +88,7 @@ impl KeyStorage {
         let halves = if self.seeded { 1 } else { 2 };
         let bytes = |limb: &LimbId| {
             let modulus = moduli[limb.index()];
-            if self.packed { PackedBits::of(modulus).bytes(degree.get()) } else { turn_width(modulus) * degree.get() }
+            if self.packed { PackedBits::of(modulus).bytes(degree.get()) } else { block_width(modulus) * degree.get() }
         };
         gadget.terms().len() * halves * gadget.qp().iter().map(bytes).sum::<usize>()
     }
@@ -101,33 +101,33 @@ impl KeyStorage {
 /// One half of a key: a polynomial for each term.
 #[derive(Clone, Debug)]
 enum Half {
-    /// Limb by limb, [`TURN`] residues of each term in turn, in whole bytes: a key switch reads all terms of a limb in one stream.
-    InTurns(AlignedTorus<u64>),
+    /// Limb by limb, [`BLOCK`] residues of each term in turn, in whole bytes: a key switch reads all terms of a limb in one stream.
+    InBlocks(AlignedTorus<u64>),
     /// For each term its limbs' bytes, one limb after the other.
     Packed(Vec<Vec<u8>>),
     /// Drawn from the key's seed.
     Seeded,
 }
 
-/// Puts `residues` into a limb of which every term of `terms` has its turn of `width` words.
+/// Puts `residues` into a limb of which every term of `terms` has its block of `width` words.
 fn put(limb: &mut [u64], (terms, width): (usize, usize), term: usize, residues: &[u64]) {
-    for (turns, residues) in limb.chunks_exact_mut(terms * width).zip(residues.chunks_exact(TURN)) {
-        pack_turn(residues, &mut turns[term * width..(term + 1) * width]);
+    for (blocks, residues) in limb.chunks_exact_mut(terms * width).zip(residues.chunks_exact(BLOCK)) {
+        pack_block(residues, &mut blocks[term * width..(term + 1) * width]);
     }
 }
 
-/// Where limb `position` of `limbs` is in a half of `terms` terms in turns, and the words of a turn.
+/// Where limb `position` of `limbs` is in a half of `terms` terms in blocks, and the words of a block.
 fn place(ring: &Ring, limbs: &[LimbId], terms: usize, position: usize) -> (Range<usize>, usize) {
-    let width = |limb: &LimbId| turn_width(ring.modulus(*limb));
-    let words = |width: usize| terms * ring.degree().get() / TURN * width;
+    let width = |limb: &LimbId| block_width(ring.modulus(*limb));
+    let words = |width: usize| terms * ring.degree().get() / BLOCK * width;
     let start = words(limbs[..position].iter().map(width).sum());
     let width = width(&limbs[position]);
     (start..start + words(width), width)
 }
 
 impl Half {
-    /// In turns, `fill` writing each limb: it gets the limb's position, its words, and the words of a turn.
-    fn in_turns(ring: &Ring, limbs: &[LimbId], terms: usize, fill: impl Fn(usize, &mut [u64], usize) + Sync) -> Self {
+    /// In blocks, `fill` writing each limb: it gets the limb's position, its words, and the words of a block.
+    fn in_blocks(ring: &Ring, limbs: &[LimbId], terms: usize, fill: impl Fn(usize, &mut [u64], usize) + Sync) -> Self {
         let places: Vec<_> = (0..limbs.len()).map(|position| place(ring, limbs, terms, position)).collect();
         let mut words = AlignedTorus::zeros(places.last().map_or(0, |(range, _)| range.end));
         let mut rest = &mut words[..];
@@ -138,13 +138,13 @@ impl Half {
             rest = after;
         }
         parts.into_par_iter().for_each(|(position, limb, width)| fill(position, limb, width));
-        Self::InTurns(words)
+        Self::InBlocks(words)
     }
 
     /// Of a polynomial for each term.
     fn of(ring: &Ring, limbs: &[LimbId], polynomials: &[RnsPolynomial]) -> Self {
         let terms = polynomials.len();
-        Self::in_turns(ring, limbs, terms, |position, limb, width| {
+        Self::in_blocks(ring, limbs, terms, |position, limb, width| {
             for (term, polynomial) in polynomials.iter().enumerate() {
                 put(limb, (terms, width), term, polynomial.limb(position));
             }
@@ -225,7 +225,7 @@ impl SwitchingKey {
         seed: MaskSeed,
     ) -> Self {
         let terms = gadget.terms().len();
-        let bodies = Half::in_turns(&ring, gadget.qp(), terms, |position, limb, width| {
+        let bodies = Half::in_blocks(&ring, gadget.qp(), terms, |position, limb, width| {
             let mut words = vec![0; ring.degree().get()];
             for term in 0..terms {
                 body(term, position, &mut words);
@@ -265,7 +265,7 @@ impl SwitchingKey {
             Part::Mask => &mut self.masks,
         };
         match (half, storage.packed) {
-            (Half::InTurns(words), false) => return Half::InTurns(std::mem::replace(words, AlignedTorus::zeros(0))),
+            (Half::InBlocks(words), false) => return Half::InBlocks(std::mem::replace(words, AlignedTorus::zeros(0))),
             (Half::Packed(bytes), true) => return Half::Packed(std::mem::take(bytes)),
             _ => {}
         }
@@ -286,7 +286,7 @@ impl SwitchingKey {
             return Half::Packed(terms.map(pack).collect());
         }
         let terms = this.gadget.terms().len();
-        Half::in_turns(&this.ring, this.limbs(), terms, |position, limb, width| {
+        Half::in_blocks(&this.ring, this.limbs(), terms, |position, limb, width| {
             let mut scratch = vec![0; count];
             for term in 0..terms {
                 put(limb, (terms, width), term, this.limb(part, term, position, &mut scratch));
@@ -319,17 +319,17 @@ impl SwitchingKey {
         self.gadget.qp()
     }
 
-    /// One limb of all terms, [`TURN`] residues of each in turn, `position` an index into [`Self::limbs`]: the words, and those of a
+    /// One limb of all terms, [`BLOCK`] residues of each in turn, `position` an index into [`Self::limbs`]: the words, and those of a
     /// turn. `None` if the half does not lie so.
     ///
     /// # Panics
     /// If there is no such limb.
-    pub fn limb_in_turns(&self, part: Part, position: usize) -> Option<(&[u64], usize)> {
+    pub fn limb_in_blocks(&self, part: Part, position: usize) -> Option<(&[u64], usize)> {
         let half = match part {
             Part::Body => &self.bodies,
             Part::Mask => &self.masks,
         };
-        let Half::InTurns(words) = half else { return None };
+        let Half::InBlocks(words) = half else { return None };
         let (range, width) = place(&self.ring, self.limbs(), self.gadget.terms().len(), position);
         Some((&words[range], width))
     }
@@ -359,13 +359,13 @@ impl SwitchingKey {
         };
         let limb = self.limbs()[position];
         match (half, self.seed) {
-            (Half::InTurns(words), _) => {
+            (Half::InBlocks(words), _) => {
                 let terms = self.gadget.terms().len();
                 let (range, width) = place(&self.ring, self.limbs(), terms, position);
-                let turns = words[range].chunks_exact(terms * width);
-                for (target, turns) in scratch.chunks_exact_mut(TURN).zip(turns) {
-                    let turn = &turns[term * width..(term + 1) * width];
-                    target.iter_mut().enumerate().for_each(|(place, target)| *target = in_turn(turn, place));
+                let blocks = words[range].chunks_exact(terms * width);
+                for (target, blocks) in scratch.chunks_exact_mut(BLOCK).zip(blocks) {
+                    let block = &blocks[term * width..(term + 1) * width];
+                    target.iter_mut().enumerate().for_each(|(place, target)| *target = in_block(block, place));
                 }
             }
             (Half::Packed(terms), _) => {
@@ -382,7 +382,7 @@ impl SwitchingKey {
     /// Its bytes in memory.
     pub fn bytes(&self) -> usize {
         let half = |half: &Half| match half {
-            Half::InTurns(words) => size_of_val(&words[..]),
+            Half::InBlocks(words) => size_of_val(&words[..]),
             Half::Packed(terms) => terms.iter().map(Vec::len).sum(),
             Half::Seeded => 0,
         };

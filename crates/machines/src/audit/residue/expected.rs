@@ -1,7 +1,7 @@
 //! What a program makes of its inputs, at the place that is looked at.
 
 use super::super::AuditError;
-use super::{Function, KernelProgram, LeafPiece, Meaning, Pieces, Residue};
+use super::{Function, KernelProgram, LeafSubpolynomial, Meaning, Residue, Subpolynomials};
 use crate::rns::leaf::Leaf;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::{Ntt, NttError};
@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 /// What is expected of a schedule.
 pub(super) struct Expected {
-    /// Of every output, its vectors: limb by limb, piece by piece.
+    /// Of every output, its vectors: limb by limb, subpolynomial by subpolynomial.
     pub outputs: Vec<Vec<Residue>>,
     /// Keys of the vectors that the program's operations define and some unit has to compute.
     pub computed: Vec<u64>,
@@ -47,15 +47,16 @@ impl Operations for Keys {
 /// The operation that defines what has a key.
 struct Place {
     key: u64,
-    pieces: usize,
+    subpolynomials: usize,
     found: Option<String>,
 }
 
 impl Operations for Place {
     fn defines(&mut self, op: &Op, vectors: &[Residue]) {
         if let (None, Some(place)) = (&self.found, vectors.iter().position(|vector| vector.key() == self.key)) {
-            let (limb, piece) = (vectors[place].limb, place % self.pieces);
-            self.found = Some(format!("vector {piece} of limb {limb} of {} in step {}", op.kind.name(), op.step));
+            let (limb, subpolynomial) = (vectors[place].limb, place % self.subpolynomials);
+            self.found =
+                Some(format!("vector {subpolynomial} of limb {limb} of {} in step {}", op.kind.name(), op.step));
         }
     }
 
@@ -65,9 +66,9 @@ impl Operations for Place {
 /// How operations are evaluated.
 struct Evaluation<'a> {
     program: &'a KernelProgram,
-    pieces: Pieces,
+    subpolynomials: Subpolynomials,
     inputs: usize,
-    /// For each limb and piece the root that its remainder is of: X^M.
+    /// For each limb and subpolynomial the root that its remainder is of: X^M.
     roots: HashMap<u16, Vec<u64>>,
 }
 
@@ -96,7 +97,7 @@ impl Expected {
 
     /// Which operation of the program defines what has `key`.
     pub fn place_of(&self, key: u64, program: &KernelProgram, meaning: &dyn Meaning) -> Result<String, AuditError> {
-        let mut place = Place { key, pieces: meaning.pieces().count(), found: None };
+        let mut place = Place { key, subpolynomials: meaning.subpolynomials().count(), found: None };
         evaluate(program, meaning, &mut place)?;
         Ok(place.found.unwrap_or_else(|| "a value of the program".to_owned()))
     }
@@ -116,7 +117,8 @@ fn evaluate(
     }
     program.outputs.iter().for_each(|output| last_use[output.value.index()] = usize::MAX);
     let mut values = vec![Vec::new(); program.values.len()];
-    let mut evaluation = Evaluation { program, pieces: meaning.pieces(), inputs: 0, roots: HashMap::new() };
+    let mut evaluation =
+        Evaluation { program, subpolynomials: meaning.subpolynomials(), inputs: 0, roots: HashMap::new() };
     for (index, op) in program.ops.iter().enumerate() {
         if matches!(op.kind, OpKind::ModUp { .. } | OpKind::InnerProduct { .. } | OpKind::ModDown { .. }) {
             let body = program.body(OpId(index as u32)).map_err(|error| cause(&error))?;
@@ -203,9 +205,14 @@ impl Evaluation<'_> {
 
     /// A vector of each limb.
     fn each(&self, limbs: &LimbSet, of: impl Fn(usize, LimbId, u16) -> Residue) -> Vec<Residue> {
-        let count = self.pieces.count();
-        let vectors = limbs.iter().enumerate().flat_map(|limb| (0..count as u16).map(move |piece| (limb, piece)));
-        vectors.map(|((position, limb), piece)| of(position * count + usize::from(piece), limb, piece)).collect()
+        let count = self.subpolynomials.count();
+        let vectors =
+            limbs.iter().enumerate().flat_map(|limb| (0..count as u16).map(move |subpolynomial| (limb, subpolynomial)));
+        vectors
+            .map(|((position, limb), subpolynomial)| {
+                of(position * count + usize::from(subpolynomial), limb, subpolynomial)
+            })
+            .collect()
     }
 
     fn op(&mut self, op: &Op, given: Given<'_>) -> Result<Vec<Residue>, NttError> {
@@ -214,7 +221,7 @@ impl Evaluation<'_> {
         let ValueType { limbs, domain } = type_of(op.results[0]);
         let values = *domain == Domain::Evaluation;
         let moduli = &program.moduli;
-        let count = self.pieces.count();
+        let count = self.subpolynomials.count();
         if matches!(op.kind, OpKind::ForwardNtt | OpKind::InverseNtt) {
             for limb in limbs.iter() {
                 self.root(limb)?;
@@ -223,7 +230,7 @@ impl Evaluation<'_> {
         if let OpKind::Input { .. } = op.kind {
             self.inputs += 1;
         }
-        let leaf = |leaf: Leaf, piece: u16| Residue::leaf(LeafPiece { leaf, piece }, moduli);
+        let leaf = |leaf: Leaf, subpolynomial: u16| Residue::leaf(LeafSubpolynomial { leaf, subpolynomial }, moduli);
         let operand = |number: usize| &given.values[op.operands[number].index()];
         let pointwise = |word: &dyn Fn(Modulus, usize, usize) -> u64| {
             self.each(limbs, |place, limb, _| Residue {
@@ -235,13 +242,12 @@ impl Evaluation<'_> {
         Ok(match &op.kind {
             OpKind::Input { .. } => {
                 let index = self.inputs - 1;
-                self.each(limbs, |_, limb, piece| leaf(Leaf::Input { index, limb }, piece))
+                self.each(limbs, |_, limb, subpolynomial| leaf(Leaf::Input { index, limb }, subpolynomial))
             }
-            &OpKind::Plaintext { plaintext, .. } => {
-                self.each(limbs, |_, limb, piece| leaf(Leaf::Plaintext { plaintext, limb, values }, piece))
-            }
+            &OpKind::Plaintext { plaintext, .. } => self
+                .each(limbs, |_, limb, subpolynomial| leaf(Leaf::Plaintext { plaintext, limb, values }, subpolynomial)),
             &OpKind::Key { key, row, part, .. } => {
-                self.each(limbs, |_, limb, piece| leaf(Leaf::Hint { key, row, part, limb }, piece))
+                self.each(limbs, |_, limb, subpolynomial| leaf(Leaf::Hint { key, row, part, limb }, subpolynomial))
             }
             OpKind::Add => pointwise(&|q, place, _| q.add(at(0, place), at(1, place))),
             OpKind::Sub => pointwise(&|q, place, _| q.sub(at(0, place), at(1, place))),
@@ -254,49 +260,55 @@ impl Evaluation<'_> {
             OpKind::AddConstant { addends } if values => {
                 pointwise(&|q, place, limb| q.add(at(0, place), addends[limb]))
             }
-            OpKind::AddConstant { addends } => self.each(limbs, |place, limb, piece| {
-                // To coefficient 0, which is in the first piece.
+            OpKind::AddConstant { addends } => self.each(limbs, |place, limb, subpolynomial| {
+                // To coefficient 0, which is in the first subpolynomial.
                 let old = operand(0)[place];
                 let added = || Residue::hashed(("coefficient", addends[place / count], old.word), limb.0, moduli);
-                if piece == 0 { added() } else { old }
+                if subpolynomial == 0 { added() } else { old }
             }),
-            OpKind::ForwardNtt => self.each(limbs, |place, limb, piece| {
-                let first = place - usize::from(piece);
-                let remainder = self.remainder(limb, usize::from(piece), &operand(0)[first..first + count]);
-                Residue::mixed(Function::ForwardNtt { limb: limb.0, piece }, remainder, moduli)
+            OpKind::ForwardNtt => self.each(limbs, |place, limb, subpolynomial| {
+                let first = place - usize::from(subpolynomial);
+                let remainder = self.remainder(limb, usize::from(subpolynomial), &operand(0)[first..first + count]);
+                Residue::mixed(Function::ForwardNtt { limb: limb.0, subpolynomial }, remainder, moduli)
             }),
-            OpKind::InverseNtt => self.each(limbs, |place, limb, piece| {
-                let first = place - usize::from(piece);
+            OpKind::InverseNtt => self.each(limbs, |place, limb, subpolynomial| {
+                let first = place - usize::from(subpolynomial);
                 let remainder = |(number, value): (u16, &Residue)| {
-                    Residue::mixed(Function::InverseNtt { limb: limb.0, piece: number }, value.word, moduli).word
+                    Residue::mixed(Function::InverseNtt { limb: limb.0, subpolynomial: number }, value.word, moduli)
+                        .word
                 };
                 let remainders: Vec<u64> = (0..).zip(&operand(0)[first..first + count]).map(remainder).collect();
-                Residue { word: self.coefficients(limb, usize::from(piece), &remainders), limb: limb.0 }
+                Residue { word: self.coefficients(limb, usize::from(subpolynomial), &remainders), limb: limb.0 }
             }),
-            &OpKind::Automorphism { element } => self.each(limbs, |place, limb, piece| {
-                let source = if values { self.pieces.source(element, usize::from(piece)) } else { usize::from(piece) };
-                let old = operand(0)[place - usize::from(piece) + source];
-                let function = Function::Automorphism { limb: limb.0, element: element.value() as u32, piece, values };
+            &OpKind::Automorphism { element } => self.each(limbs, |place, limb, subpolynomial| {
+                let source = if values {
+                    self.subpolynomials.source(element, usize::from(subpolynomial))
+                } else {
+                    usize::from(subpolynomial)
+                };
+                let old = operand(0)[place - usize::from(subpolynomial) + source];
+                let function =
+                    Function::Automorphism { limb: limb.0, element: element.value() as u32, subpolynomial, values };
                 Residue::mixed(function, old.word, moduli)
             }),
-            OpKind::SelectLimbs { .. } | OpKind::Concat => self.each(limbs, |_, limb, piece| {
+            OpKind::SelectLimbs { .. } | OpKind::Concat => self.each(limbs, |_, limb, subpolynomial| {
                 let held = |&operand: &ValueId| {
                     let position = type_of(operand).limbs.position(limb)?;
-                    Some(given.values[operand.index()][position * count + usize::from(piece)])
+                    Some(given.values[operand.index()][position * count + usize::from(subpolynomial)])
                 };
                 // The program's check has seen that an operand has each limb.
                 op.operands.iter().find_map(held).unwrap_or(Residue { word: 0, limb: limb.0 })
             }),
             OpKind::BaseConversion { conversion, .. } => {
                 let from = &type_of(op.operands[0]).limbs;
-                self.each(limbs, |_, limb, piece| {
+                self.each(limbs, |_, limb, subpolynomial| {
                     let digits: Vec<u64> =
-                        (0..from.len()).map(|position| at(0, position * count + usize::from(piece))).collect();
+                        (0..from.len()).map(|position| at(0, position * count + usize::from(subpolynomial))).collect();
                     converted(moduli, from, &digits, limb, *conversion)
                 })
             }
-            OpKind::SubDigit { window, .. } => self.each(limbs, |_, limb, piece| {
-                let old = at(0, usize::from(piece));
+            OpKind::SubDigit { window, .. } => self.each(limbs, |_, limb, subpolynomial| {
+                let old = at(0, usize::from(subpolynomial));
                 Residue::hashed(("digit", window, old), limb.0, moduli)
             }),
             // Composite operations have been replaced by their bodies.
@@ -304,35 +316,38 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Finds X^M at each piece, once.
+    /// Finds X^M at each subpolynomial, once.
     fn root(&mut self, limb: LimbId) -> Result<(), NttError> {
-        let pieces = self.pieces;
-        if pieces.count() > 1 && !self.roots.contains_key(&limb.0) {
-            let transform: Ntt<u64> = pieces.transform(self.modulus(limb))?;
-            let roots = (0..pieces.count()).map(|piece| pieces.power(&transform, piece, 1)).collect();
+        let subpolynomials = self.subpolynomials;
+        if subpolynomials.count() > 1 && !self.roots.contains_key(&limb.0) {
+            let transform: Ntt<u64> = subpolynomials.transform(self.modulus(limb))?;
+            let roots = (0..subpolynomials.count())
+                .map(|subpolynomial| subpolynomials.power(&transform, subpolynomial, 1))
+                .collect();
             self.roots.insert(limb.0, roots);
         }
         Ok(())
     }
 
-    /// What the unit transforms for one piece: the polynomial modulo X^M − ω.
-    fn remainder(&self, limb: LimbId, piece: usize, polynomial: &[Residue]) -> u64 {
+    /// What the unit transforms for one subpolynomial: the polynomial modulo X^M − ω.
+    fn remainder(&self, limb: LimbId, subpolynomial: usize, polynomial: &[Residue]) -> u64 {
         let modulus = self.modulus(limb);
         let Some(roots) = self.roots.get(&limb.0) else { return modulus.reduce(polynomial[0].word) };
-        let horner =
-            |sum, vector: &Residue| modulus.add(modulus.multiply(sum, roots[piece]), modulus.reduce(vector.word));
+        let horner = |sum, vector: &Residue| {
+            modulus.add(modulus.multiply(sum, roots[subpolynomial]), modulus.reduce(vector.word))
+        };
         polynomial.iter().rev().fold(0, horner)
     }
 
-    /// One piece of the coefficients of the polynomial that has `remainders`: Σ_k r_k·ω_k^-j over the number of pieces.
-    fn coefficients(&self, limb: LimbId, piece: usize, remainders: &[u64]) -> u64 {
+    /// One subpolynomial of the coefficients of the polynomial that has `remainders`: Σ_k r_k·ω_k^-j over the number of subpolynomials.
+    fn coefficients(&self, limb: LimbId, subpolynomial: usize, remainders: &[u64]) -> u64 {
         let modulus = self.modulus(limb);
         let Some(roots) = self.roots.get(&limb.0) else { return remainders[0] };
         let inverse = |value| modulus.inverse(value).unwrap_or(0);
         let terms = remainders
             .iter()
             .zip(roots)
-            .map(|(&remainder, &root)| modulus.multiply(remainder, modulus.power(inverse(root), piece as u64)));
+            .map(|(&remainder, &root)| modulus.multiply(remainder, modulus.power(inverse(root), subpolynomial as u64)));
         let sum = terms.fold(0, |sum, term| modulus.add(sum, term));
         modulus.multiply(sum, inverse(modulus.reduce(remainders.len() as u64)))
     }

@@ -189,12 +189,12 @@ pub(super) struct Busy {
     pub holder: Option<Who>,
     /// The events that follow one another without a gap up to now; none for units of a pipeline, which move with the others
     /// of it, and none where they are too many to matter.
-    pub run: Option<Run>,
+    pub run: Option<BusySpan>,
 }
 
 /// Events of a unit without a gap.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct BusySpan {
     pub first: Pipeline,
     pub events: u32,
     pub cycles: i64,
@@ -202,14 +202,14 @@ pub(super) struct Run {
 
 impl Busy {
     /// The run with one more event, of `pipeline`, which starts in cycle `start` and takes `cycles`.
-    pub fn run_on(self, start: i64, cycles: i64, pipeline: &Pipeline) -> Option<Run> {
+    pub fn run_on(self, start: i64, cycles: i64, pipeline: &Pipeline) -> Option<BusySpan> {
         let again = self.holder.is_some() && self.until == start;
         match self.run {
             Some(run) if again => {
-                (run.events < LONG_RUN).then(|| Run { events: run.events + 1, cycles: run.cycles + cycles, ..run })
+                (run.events < LONG_RUN).then(|| BusySpan { events: run.events + 1, cycles: run.cycles + cycles, ..run })
             }
             None if again => None,
-            _ => Some(Run { first: pipeline.clone(), events: 1, cycles }),
+            _ => Some(BusySpan { first: pipeline.clone(), events: 1, cycles }),
         }
     }
 

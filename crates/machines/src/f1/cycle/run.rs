@@ -2,8 +2,8 @@
 
 use super::super::lockstep::{From, Move, Operand, Plan, Planned, Row, Run};
 use super::{
-    Action, Bank, Cell, Cluster, CycleError, Destination, Held, NONE, Register, Scheduler, Slot, Source, Step,
-    Timeline, Way,
+    Action, Bank, Cell, Cluster, CycleError, Destination, Held, NONE, Register, Reservations, Scheduler, Slot, Source,
+    Step, Way,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -18,7 +18,7 @@ const NEVER: u64 = u64::MAX;
 struct Before {
     clusters: Vec<Cluster>,
     banks: Vec<Bank>,
-    stacks: Vec<Timeline>,
+    stacks: Vec<Reservations>,
     free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
     front: Vec<u64>,
     /// Values with where they are, the registers that hold them, and the readers that remain.
@@ -216,19 +216,19 @@ impl Scheduler<'_> {
         let mut order: Vec<usize> = (0..plan.placed.moves.len()).collect();
         order.sort_by_key(|&index| plan.placed.moves[index].0);
         let mut left: HashSet<(u32, u64)> = HashSet::new();
-        let register = |operation: usize, stay: u32| {
-            let cluster = run.columns.cluster(operation, plan.placed.stays[stay as usize].column) as u16;
-            Register { cluster, index: plan.registers[stay as usize] }
+        let register = |operation: usize, live_range: u32| {
+            let cluster = run.columns.cluster(operation, plan.placed.live_ranges[live_range as usize].column) as u16;
+            Register { cluster, index: plan.registers[live_range as usize] }
         };
         for index in order {
             let (cycle, row, what) = &plan.placed.moves[index];
             let (at, row) = (start + cycle, &run.rows[*row]);
             match what {
-                Move::Fetch(operand, stay) => {
+                Move::Fetch(operand, live_range) => {
                     for operation in 0..row.instructions.len() {
                         let value = value(run, row, operation, *operand);
                         let slot = self.leave(value, at - network, &mut left)?;
-                        let register = register(operation, *stay);
+                        let register = register(operation, *live_range);
                         self.push(at - network, Action::Fetch { slot, register, value });
                     }
                 }
@@ -237,27 +237,27 @@ impl Scheduler<'_> {
                     for (operation, &place) in spread.values.iter().enumerate() {
                         let value = run.hint[place as usize];
                         let slot = self.leave(value, at - network, &mut left)?;
-                        let register = register(operation, spread.stay);
+                        let register = register(operation, spread.live_range);
                         self.push(at - network, Action::Fetch { slot, register, value });
                     }
                 }
-                Move::WriteBack(place, stay) => {
+                Move::WriteBack(place, live_range) => {
                     for (operation, instructions) in row.instructions.iter().enumerate() {
                         let value = instructions[*place as usize];
-                        let register = register(operation, *stay);
+                        let register = register(operation, *live_range);
                         let slot = self.enter(value, usize::from(register.cluster), at + network)?;
                         self.push(at, Action::WriteBack { register, slot, value });
                     }
                 }
-                Move::Execute(place, unit, sources, stay) => {
+                Move::Execute(place, unit, sources, live_range) => {
                     let operands = run.operands(*place);
-                    let result = stay.map(|stay| plan.registers[stay as usize]);
+                    let result = live_range.map(|live_range| plan.registers[live_range as usize]);
                     for operation in 0..row.instructions.len() {
                         let mut from = [Source::Register(0); 2];
                         for ((from, source), &operand) in from.iter_mut().zip(sources).zip(operands) {
                             *from = match source.ok_or(NEVER)? {
-                                From::Stay(stay) => Source::Register(plan.registers[stay as usize]),
-                                From::Cluster(holder, stay) => Source::Cluster(register(holder, stay)),
+                                From::LiveRange(live_range) => Source::Register(plan.registers[live_range as usize]),
+                                From::Cluster(holder, live_range) => Source::Cluster(register(holder, live_range)),
                                 From::Scratchpad => {
                                     let value = value(run, row, operation, operand);
                                     Source::Scratchpad(self.leave(value, at - network, &mut left)?)

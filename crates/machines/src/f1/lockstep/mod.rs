@@ -25,7 +25,7 @@ use std::rc::Rc;
 
 pub use columns::Columns;
 pub use pattern::Operand;
-pub use place::{From, Move, Placed, Spread, Stay};
+pub use place::{From, LiveRange, Move, Placed, Spread};
 
 /// Instructions on which a choice is tried, about.
 const TRIED: usize = 1500;
@@ -194,23 +194,23 @@ impl Run {
         let tried = (TRIED / self.pattern.len()).clamp(2, self.rows.len());
         let choice = Search::new(&given, tried).run(effort)?;
         let placed = place(&given, self.rows.len(), &choice, &[])?;
-        let registers = registers(&placed.stays, geometry.registers)?;
+        let registers = registers(&placed.live_ranges, geometry.registers)?;
         Some(Plan { placed, registers })
     }
 }
 
 /// A register for each stay: by the order in which they begin, any that is free.
-fn registers(stays: &[Stay], count: usize) -> Option<Vec<u16>> {
-    let mut order: Vec<usize> = (0..stays.len()).collect();
-    order.sort_unstable_by_key(|&stay| stays[stay].from);
-    let columns = stays.iter().map(|stay| stay.column + 1).max().unwrap_or(0);
+fn registers(live_ranges: &[LiveRange], count: usize) -> Option<Vec<u16>> {
+    let mut order: Vec<usize> = (0..live_ranges.len()).collect();
+    order.sort_unstable_by_key(|&live_range| live_ranges[live_range].from);
+    let columns = live_ranges.iter().map(|live_range| live_range.column + 1).max().unwrap_or(0);
     let mut free_from = vec![vec![0; count]; columns];
-    let mut registers = vec![0; stays.len()];
-    for stay in order {
-        let Stay { from, last, column } = stays[stay];
+    let mut registers = vec![0; live_ranges.len()];
+    for live_range in order {
+        let LiveRange { from, last, column } = live_ranges[live_range];
         let register = free_from[column].iter().position(|&free| free <= from)?;
         free_from[column][register] = last + 1;
-        registers[stay] = register as u16;
+        registers[live_range] = register as u16;
     }
     Some(registers)
 }

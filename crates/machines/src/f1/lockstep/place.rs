@@ -59,7 +59,7 @@ pub enum Ready {
 
 /// A stay in a register.
 #[derive(Clone, Copy, Debug)]
-pub struct Stay {
+pub struct LiveRange {
     /// The cycle in which it is written.
     pub from: u64,
     /// The cycle in which it is last read.
@@ -72,7 +72,7 @@ pub struct Stay {
 #[derive(Clone, Copy, Debug)]
 pub enum From {
     /// A register of its own cluster.
-    Stay(u32),
+    LiveRange(u32),
     /// The scratchpad.
     Scratchpad,
     /// A register of the cluster of this number in the column: it holds one vector of the hint.
@@ -98,12 +98,12 @@ pub struct Spread {
     /// Their places among those of the hint; the first is in the first cluster.
     pub values: Vec<u32>,
     /// Their stay, as long as the longest of them.
-    pub stay: u32,
+    pub live_range: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Value {
-    stay: Option<u32>,
+    live_range: Option<u32>,
     readers: usize,
     /// The cycle from which it can arrive from the scratchpad.
     arrives: u64,
@@ -111,17 +111,17 @@ struct Value {
 
 enum Done {
     Value(usize, Value),
-    Stay(u32, Stay),
+    LiveRange(u32, LiveRange),
     Brought(usize, Option<u32>),
     Joined(usize),
     Left(usize, u64),
 }
 
-struct Mark {
+struct Checkpoint {
     tables: Vec<usize>,
     outlets: usize,
     done: usize,
-    stays: usize,
+    live_ranges: usize,
     spreads: usize,
     moves: usize,
 }
@@ -159,7 +159,7 @@ pub struct Placer<'a> {
     values: Vec<Value>,
     /// Where a value from the scratchpad was last brought to, by row and by place, outside ones behind the pattern's own.
     brought: Vec<Option<u32>>,
-    stays: Vec<Stay>,
+    live_ranges: Vec<LiveRange>,
     spreads: Vec<Spread>,
     moves: Vec<(u64, usize, Move)>,
     done: Vec<Done>,
@@ -182,7 +182,7 @@ pub struct Placed {
     /// Cycle, row and what happens, in no order.
     pub moves: Vec<(u64, usize, Move)>,
     /// Stays in registers.
-    pub stays: Vec<Stay>,
+    pub live_ranges: Vec<LiveRange>,
     /// Vectors that clusters hold for each other.
     pub spreads: Vec<Spread>,
     /// The cycle of the last product with the hint when each row has its places.
@@ -260,8 +260,14 @@ pub fn place(given: &Given, rows: usize, choice: &Choice, limit: &[u64]) -> Opti
         }
     }
     let end = placer.values.iter().map(|value| value.arrives).max().unwrap_or(0);
-    let end = placer.stays.iter().map(|stay| stay.last + placer.beat).max().unwrap_or(0).max(end + placer.beat);
-    Some(Placed { moves: placer.moves, stays: placer.stays, spreads: placer.spreads, reached, end })
+    let end = placer
+        .live_ranges
+        .iter()
+        .map(|live_range| live_range.last + placer.beat)
+        .max()
+        .unwrap_or(0)
+        .max(end + placer.beat);
+    Some(Placed { moves: placer.moves, live_ranges: placer.live_ranges, spreads: placer.spreads, reached, end })
 }
 
 impl<'a> Placer<'a> {
@@ -305,7 +311,7 @@ impl<'a> Placer<'a> {
             left: HashMap::new(),
             values: vec![Value::default(); rows * pattern.len()],
             brought: vec![None; rows * slots],
-            stays: Vec::new(),
+            live_ranges: Vec::new(),
             spreads: Vec::new(),
             moves: Vec::new(),
             done: Vec::new(),
@@ -323,33 +329,33 @@ impl<'a> Placer<'a> {
         row * self.pattern.len() + place as usize
     }
 
-    fn mark(&self) -> Mark {
-        Mark {
-            tables: self.tables.iter().map(Table::mark).collect(),
-            outlets: self.outlets.mark(),
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            tables: self.tables.iter().map(Table::checkpoint).collect(),
+            outlets: self.outlets.checkpoint(),
             done: self.done.len(),
-            stays: self.stays.len(),
+            live_ranges: self.live_ranges.len(),
             spreads: self.spreads.len(),
             moves: self.moves.len(),
         }
     }
 
-    fn undo(&mut self, mark: &Mark) {
-        self.tables.iter_mut().zip(&mark.tables).for_each(|(table, &mark)| table.undo(mark));
-        self.outlets.undo(mark.outlets);
-        while self.done.len() > mark.done {
+    fn undo(&mut self, checkpoint: &Checkpoint) {
+        self.tables.iter_mut().zip(&checkpoint.tables).for_each(|(table, &checkpoint)| table.undo(checkpoint));
+        self.outlets.undo(checkpoint.outlets);
+        while self.done.len() > checkpoint.done {
             match self.done.pop() {
                 Some(Done::Value(index, value)) => self.values[index] = value,
-                Some(Done::Stay(index, stay)) => self.stays[index as usize] = stay,
+                Some(Done::LiveRange(index, live_range)) => self.live_ranges[index as usize] = live_range,
                 Some(Done::Brought(index, before)) => self.brought[index] = before,
                 Some(Done::Left(column, at)) => drop(self.left.remove(&(column, at))),
                 Some(Done::Joined(spread)) => drop(self.spreads[spread].values.pop()),
                 None => {}
             }
         }
-        self.stays.truncate(mark.stays);
-        self.spreads.truncate(mark.spreads);
-        self.moves.truncate(mark.moves);
+        self.live_ranges.truncate(checkpoint.live_ranges);
+        self.spreads.truncate(checkpoint.spreads);
+        self.moves.truncate(checkpoint.moves);
     }
 
     /// Nothing that comes is placed before the operation of the row before this one began.
@@ -385,8 +391,8 @@ impl<'a> Placer<'a> {
         let operands = self.pattern.operands[place as usize].iter();
         let ready = operands.map(|&operand| match operand {
             Operand::Own(of) if self.in_register(place, operand) => {
-                let stay = self.values[self.value(row, of)].stay;
-                stay.map_or(0, |stay| self.stays[stay as usize].from + 1)
+                let live_range = self.values[self.value(row, of)].live_range;
+                live_range.map_or(0, |live_range| self.live_ranges[live_range as usize].from + 1)
             }
             Operand::Shared(_) => 0,
             other => self.arrives(row, other),
@@ -511,7 +517,7 @@ impl<'a> Placer<'a> {
                 return None;
             }
             let at = first + beat * self.beat;
-            let mark = self.mark();
+            let checkpoint = self.checkpoint();
             self.together = true;
             let from = at + latency + 1;
             let fits = self.execute(row, place, unit, at)
@@ -520,14 +526,14 @@ impl<'a> Placer<'a> {
             if fits && self.registers_suffice() {
                 return Some(());
             }
-            self.undo(&mark);
+            self.undo(&checkpoint);
         }
         None
     }
 
     /// A product with a vector of the hint, within some beats: by the port from the clusters unless the other one is much sooner.
     fn product(&mut self, row: usize, place: u32, from: u64) -> Option<()> {
-        let mark = self.mark();
+        let checkpoint = self.checkpoint();
         let mut found = [None; 2];
         for (route, found) in found.iter_mut().enumerate() {
             for unit in 0..self.units.len() {
@@ -542,7 +548,7 @@ impl<'a> Placer<'a> {
                         break;
                     }
                     let fits = self.execute(row, place, unit, at);
-                    self.undo(&mark);
+                    self.undo(&checkpoint);
                     if fits {
                         *found = Some((at, unit));
                         break;
@@ -571,7 +577,7 @@ impl<'a> Placer<'a> {
         let mut options: Vec<(u64, usize)> =
             units.map(|unit| (self.next(self.units[unit].begins, from), unit)).collect();
         options.sort_unstable();
-        let mark = self.mark();
+        let checkpoint = self.checkpoint();
         for beat in 0..patience {
             if self.stuck {
                 return None;
@@ -581,7 +587,7 @@ impl<'a> Placer<'a> {
                 if self.execute(row, place, unit, at) {
                     return Some(at);
                 }
-                self.undo(&mark);
+                self.undo(&checkpoint);
             }
         }
         None
@@ -604,7 +610,7 @@ impl<'a> Placer<'a> {
         let readers = self.residence.near(self.pattern, place);
         let leaves = self.leaves[place as usize] || readers < self.pattern.users[place as usize].len();
         let network = self.latencies.network;
-        let mut value = Value { stay: None, readers, arrives: 0 };
+        let mut value = Value { live_range: None, readers, arrives: 0 };
         if readers == 0 {
             if !self.tables[self.here].take(OUT, write) {
                 return false;
@@ -615,7 +621,7 @@ impl<'a> Placer<'a> {
                 return false;
             }
             self.tables[self.here].count(write, 1);
-            let stay = self.stays.len() as u32;
+            let live_range = self.live_ranges.len() as u32;
             let mut last = write;
             if leaves {
                 let back = write + 1..=write + self.beat;
@@ -625,17 +631,17 @@ impl<'a> Placer<'a> {
                 let Some(back) = back.into_iter().find(free) else { return false };
                 self.tables[self.here].take(OUT, back);
                 self.access(back);
-                self.moves.push((back, row, Move::WriteBack(place, stay)));
+                self.moves.push((back, row, Move::WriteBack(place, live_range)));
                 value.arrives = back + 2 * network + 1;
                 last = back;
             }
-            self.stays.push(Stay { from: write, last, column: self.here });
-            value.stay = Some(stay);
+            self.live_ranges.push(LiveRange { from: write, last, column: self.here });
+            value.live_range = Some(live_range);
         }
         let index = self.value(row, place);
         self.done.push(Done::Value(index, self.values[index]));
         self.values[index] = value;
-        self.moves.push((at, row, Move::Execute(place, self.units[unit].number, sources, value.stay)));
+        self.moves.push((at, row, Move::Execute(place, self.units[unit].number, sources, value.live_range)));
         self.together || self.registers_suffice()
     }
 
@@ -652,17 +658,17 @@ impl<'a> Placer<'a> {
             Operand::Own(of) if self.in_register(place, operand) => {
                 let index = self.value(row, of);
                 let value = self.values[index];
-                let stay = value.stay?;
-                if self.stays[stay as usize].from >= at || !self.access(at) {
+                let live_range = value.live_range?;
+                if self.live_ranges[live_range as usize].from >= at || !self.access(at) {
                     return None;
                 }
-                self.extend(stay, at);
+                self.extend(live_range, at);
                 self.done.push(Done::Value(index, value));
                 self.values[index].readers -= 1;
                 if self.values[index].readers == 0 {
-                    self.tables[self.here].count(self.stays[stay as usize].last + 1, -1);
+                    self.tables[self.here].count(self.live_ranges[live_range as usize].last + 1, -1);
                 }
-                Some(From::Stay(stay))
+                Some(From::LiveRange(live_range))
             }
             Operand::Shared(value) if self.units[unit].kind == UnitKind::Multiply => {
                 if from_scratchpad && self.units[unit].number == 0 {
@@ -674,11 +680,11 @@ impl<'a> Placer<'a> {
         }
     }
 
-    fn extend(&mut self, stay: u32, last: u64) {
-        let before = self.stays[stay as usize];
+    fn extend(&mut self, live_range: u32, last: u64) {
+        let before = self.live_ranges[live_range as usize];
         if before.last < last {
-            self.done.push(Done::Stay(stay, before));
-            self.stays[stay as usize].last = last;
+            self.done.push(Done::LiveRange(live_range, before));
+            self.live_ranges[live_range as usize].last = last;
         }
     }
 
@@ -692,15 +698,15 @@ impl<'a> Placer<'a> {
                 Operand::Outside(index) => self.pattern.len() + index as usize,
                 Operand::Shared(_) => return None,
             };
-        if let Some(stay) = self.brought[key] {
-            let Stay { from, last, column } = self.stays[stay as usize];
+        if let Some(live_range) = self.brought[key] {
+            let LiveRange { from, last, column } = self.live_ranges[live_range as usize];
             if column == self.here && from < at && at <= last + LINGER * self.beat && self.access(at) {
                 if last < at {
                     self.tables[self.here].count(last + 1, 1);
                     self.tables[self.here].count(at + 1, -1);
-                    self.extend(stay, at);
+                    self.extend(live_range, at);
                 }
-                return Some(From::Stay(stay));
+                return Some(From::LiveRange(live_range));
             }
         }
         if streams && arrives <= at && self.receive(row, operand, at) {
@@ -728,14 +734,14 @@ impl<'a> Placer<'a> {
         if !self.access(arrival) || !self.access(at) {
             return None;
         }
-        let stay = self.stays.len() as u32;
-        self.stays.push(Stay { from: arrival, last: at, column: self.here });
+        let live_range = self.live_ranges.len() as u32;
+        self.live_ranges.push(LiveRange { from: arrival, last: at, column: self.here });
         self.tables[self.here].count(arrival, 1);
         self.tables[self.here].count(at + 1, -1);
         self.done.push(Done::Brought(key, self.brought[key]));
-        self.brought[key] = Some(stay);
-        self.moves.push((arrival, row, Move::Fetch(operand, stay)));
-        Some(From::Stay(stay))
+        self.brought[key] = Some(live_range);
+        self.moves.push((arrival, row, Move::Fetch(operand, live_range)));
+        Some(From::LiveRange(live_range))
     }
 
     /// A vector of the hint from the cluster that holds it for all. They come to all clusters at once, one to each, so that the port from
@@ -748,32 +754,33 @@ impl<'a> Placer<'a> {
         }
         // The newest ones only: older ones have left their registers.
         let newest = (0..self.spreads.len()).rev();
-        let newest = newest.filter(|&index| self.stays[self.spreads[index].stay as usize].column == self.here);
+        let newest =
+            newest.filter(|&index| self.live_ranges[self.spreads[index].live_range as usize].column == self.here);
         let newest: Vec<usize> = newest.take(3).collect();
         for index in newest {
-            let Spread { values, stay } = &self.spreads[index];
-            let (stay, Stay { from, last, column }) = (*stay, self.stays[*stay as usize]);
+            let Spread { values, live_range } = &self.spreads[index];
+            let (live_range, LiveRange { from, last, column }) = (*live_range, self.live_ranges[*live_range as usize]);
             let holder = values.iter().position(|&held| held == value);
             let joins = self.columns.leave_together(values, value);
             if column != self.here || from >= depart || (holder.is_none() && !joins) {
                 continue;
             }
             if last < depart {
-                let mark = self.table().mark();
+                let checkpoint = self.table().checkpoint();
                 self.tables[self.here].count(last + 1, 1);
                 self.tables[self.here].count(depart + 1, -1);
                 if !self.table().registers_suffice() {
-                    self.tables[self.here].undo(mark);
+                    self.tables[self.here].undo(checkpoint);
                     continue;
                 }
-                self.extend(stay, depart);
+                self.extend(live_range, depart);
             }
             let holder = holder.unwrap_or_else(|| {
                 self.spreads[index].values.push(value);
                 self.done.push(Done::Joined(index));
                 self.spreads[index].values.len() - 1
             });
-            return Some(From::Cluster(holder, stay));
+            return Some(From::Cluster(holder, live_range));
         }
         let earliest = depart.saturating_sub(FETCH * self.beat).max(2 * network);
         let mut arrival = self.next(self.stagger.scratchpad, earliest);
@@ -788,12 +795,12 @@ impl<'a> Placer<'a> {
         let arrival = found?;
         self.receive(0, Operand::Shared(value), arrival);
         self.access(arrival);
-        let stay = self.stays.len() as u32;
-        self.stays.push(Stay { from: arrival, last: depart, column: self.here });
+        let live_range = self.live_ranges.len() as u32;
+        self.live_ranges.push(LiveRange { from: arrival, last: depart, column: self.here });
         self.tables[self.here].count(arrival, 1);
         self.tables[self.here].count(depart + 1, -1);
         self.moves.push((arrival, 0, Move::Spread(self.spreads.len())));
-        self.spreads.push(Spread { values: vec![value], stay });
-        Some(From::Cluster(0, stay))
+        self.spreads.push(Spread { values: vec![value], live_range });
+        Some(From::Cluster(0, live_range))
     }
 }

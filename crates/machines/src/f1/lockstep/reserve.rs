@@ -74,13 +74,13 @@ impl Table {
     }
 
     /// Where [`undo`](Self::undo) can come back to.
-    pub fn mark(&self) -> usize {
+    pub fn checkpoint(&self) -> usize {
         self.done.len()
     }
 
-    /// Undoes everything since `mark`.
-    pub fn undo(&mut self, mark: usize) {
-        while self.done.len() > mark {
+    /// Undoes everything since `checkpoint`.
+    pub fn undo(&mut self, checkpoint: usize) {
+        while self.done.len() > checkpoint {
             match self.done.pop() {
                 Some(Done::Taken { track, at }) => {
                     self.tracks[track].clear(at, self.length);
@@ -173,9 +173,9 @@ mod tests {
                 }
             };
             place(&mut table, &before);
-            let (mark, copy) = (table.mark(), table.clone());
+            let (checkpoint, copy) = (table.checkpoint(), table.clone());
             place(&mut table, &after);
-            table.undo(mark);
+            table.undo(checkpoint);
             prop_assert_eq!(table.registers_suffice(), copy.registers_suffice());
             prop_assert_eq!(&table.held, &copy.held);
             let sorted = |track: &Track| {

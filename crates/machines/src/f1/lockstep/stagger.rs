@@ -37,8 +37,8 @@ impl Latencies {
     pub fn new(machine: &F1, geometry: &Geometry) -> Self {
         let of = |function| geometry.latency(function);
         let units = [
-            of(Function::ForwardNtt { limb: 0, piece: 0 }),
-            of(Function::Automorphism { limb: 0, element: 1, piece: 0, values: true }),
+            of(Function::ForwardNtt { limb: 0, subpolynomial: 0 }),
+            of(Function::Automorphism { limb: 0, element: 1, subpolynomial: 0, values: true }),
             of(Function::Multiply { limb: 0 }),
             of(Function::Add { limb: 0 }),
         ];

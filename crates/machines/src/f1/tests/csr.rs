@@ -28,7 +28,7 @@ fn listing_2_moves_more_than_under_the_papers_scheduler() {
 fn everything_has_one_place_behind_what_it_reads() {
     let machine = paper();
     let geometry = geometry(&machine, 1024);
-    let graph = translate(&listing_2(2), geometry.pieces()).expect("a graph").graph;
+    let graph = translate(&listing_2(2), geometry.subpolynomials()).expect("a graph").graph;
     for machine in [F1 { bank_bytes: 16 << 10, ..machine.clone() }, machine] {
         let geometry = machine.geometry(geometry.degree).expect("it fits");
         let sequence = order(&graph, &machine, &geometry, None).expect("without limit");

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Phases 1 and 2.
 fn ordered(program: &KernelProgram, machine: &F1) -> (Ordered, Movement, Geometry) {
     let geometry = geometry(machine, program.degree.get());
-    let translation = translate(program, geometry.pieces()).expect("it suits F1");
+    let translation = translate(program, geometry.subpolynomials()).expect("it suits F1");
     let ordered = advance(order(translation, machine, &geometry), machine, &geometry);
     let movement = movement::schedule(&ordered.translation.graph, machine, &geometry);
     (ordered, movement, geometry)

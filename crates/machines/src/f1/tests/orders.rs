@@ -31,7 +31,7 @@ pub(super) fn listing_2(rows: usize) -> KernelProgram {
 fn listing_2_keeps_to_a_hint_at_a_time() {
     let machine = paper();
     let geometry = geometry(&machine, 1024);
-    let ordered = order(translate(&listing_2(4), geometry.pieces()).expect("a graph"), &machine, &geometry);
+    let ordered = order(translate(&listing_2(4), geometry.subpolynomials()).expect("a graph"), &machine, &geometry);
     // The relinearisation of the products, nine rotations within rows and the exchange of the rows, each for all four rows in one group.
     let hints: Vec<_> = ordered.groups.iter().filter_map(|group| group.hint).collect();
     assert_eq!(hints.len(), 11);
@@ -55,7 +55,7 @@ fn the_order_is_a_permutation_that_respects_dependencies() {
             let shape = Shape { log2_degree: 10, limbs: 3, special: 1, ciphertexts, rounds: 2 };
             let geometry = geometry(&machine, 1024);
             let translation =
-                translate(&build(operation, shape).expect("a program"), geometry.pieces()).expect("a graph");
+                translate(&build(operation, shape).expect("a program"), geometry.subpolynomials()).expect("a graph");
             let ordered = order(translation.clone(), &machine, &geometry);
             // The builder refuses operands that are not defined before, so the order holds; nothing is lost or doubled.
             assert_eq!(ordered.translation.graph.len(), translation.graph.len());
@@ -95,7 +95,7 @@ fn products_are_summed_up_as_they_come() {
     let geometry = geometry(&machine, 1024);
     let shape = Shape { log2_degree: 10, limbs: 6, special: 1, ciphertexts: 1, rounds: 1 };
     let translation =
-        translate(&build(Operation::Permute, shape).expect("a program"), geometry.pieces()).expect("a graph");
+        translate(&build(Operation::Permute, shape).expect("a program"), geometry.subpolynomials()).expect("a graph");
     let ordered = order(translation, &machine, &geometry);
     let graph = &ordered.translation.graph;
     for index in 0..graph.len() {
@@ -115,7 +115,7 @@ fn what_a_chain_of_long_pipelines_reads_comes_as_much_sooner() {
     let geometry = geometry(&machine, 4096);
     let shape = Shape { log2_degree: 12, limbs: 3, special: 1, ciphertexts: 64, rounds: 2 };
     let translation =
-        translate(&build(Operation::Permute, shape).expect("a program"), geometry.pieces()).expect("a graph");
+        translate(&build(Operation::Permute, shape).expect("a program"), geometry.subpolynomials()).expect("a graph");
     let before = order(translation, &machine, &geometry);
     let after = advance(before.clone(), &machine, &geometry);
     assert_eq!(after.translation.graph.counts(), before.translation.graph.counts());

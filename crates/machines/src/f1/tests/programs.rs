@@ -9,8 +9,8 @@ use crate::f1::expand::Expansion;
 use crate::f1::machine::{F1, Geometry};
 use crate::f1::meaning::Names;
 use crate::f1::translate::{Translation, TranslationError, translate};
-use crate::rns::pieces::Pieces;
 use crate::rns::replay::{Given, replay};
+use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
@@ -99,7 +99,7 @@ fn polynomials_of_several_vectors_are_replayed_too() {
     check_replay(&F1 { lanes: 32, register_file: 64 << 10, ..small }, 1);
 }
 
-fn check_replay(machine: &F1, pieces: usize) {
+fn check_replay(machine: &F1, subpolynomials: usize) {
     let variants = [
         (GadgetLiteral::per_limb(Q), 0, Conversion::Approximate),
         (GadgetLiteral::per_limb(Q), 0, Conversion::Centred),
@@ -112,7 +112,7 @@ fn check_replay(machine: &F1, pieces: usize) {
         let case = Case::new(program(&ring, &gadget, conversion), ring, &gadget, variant as u64);
         for scheduler in [Scheduler::Priority, Scheduler::Csr { limit: None }] {
             let compiled = compile_with(machine, &case.program, scheduler).expect("it compiles");
-            assert_eq!(compiled.geometry.pieces().count(), pieces);
+            assert_eq!(compiled.geometry.subpolynomials().count(), subpolynomials);
             case.check(&compiled.translation, &compiled.actions, machine, &compiled.geometry);
         }
     }
@@ -167,7 +167,7 @@ fn primes_of_another_class_are_refused() {
     let limbs = LimbSet::range(0..1);
     let x = builder.input("x", 0, ValueType::evaluation(limbs)).expect("an input");
     builder.output("x", 0, x);
-    let refused = translate(&builder.finish().expect("a program"), Pieces::new(degree, degree))
+    let refused = translate(&builder.finish().expect("a program"), Subpolynomials::new(degree, degree))
         .expect_err("a modulus of 40 bits");
     assert_eq!(refused, TranslationError::Modulus { limb: 0, modulus: prime });
 }

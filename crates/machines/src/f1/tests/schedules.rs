@@ -11,12 +11,13 @@ use crate::f1::machine::{F1, LowThroughput};
 fn key_switch(builder: &mut GraphBuilder, x: &[Vector], hints: &[Vec<[Vector; 2]>]) -> [Vec<Vector>; 2] {
     let limbs = x.len();
     let y: Vec<Vector> =
-        (0..limbs).map(|i| builder.push(Function::InverseNtt { limb: i as u16, piece: 0 }, &[x[i]])).collect();
+        (0..limbs).map(|i| builder.push(Function::InverseNtt { limb: i as u16, subpolynomial: 0 }, &[x[i]])).collect();
     let mut sums = [vec![None; limbs], vec![None; limbs]];
     for j in 0..limbs {
         for i in 0..limbs {
             let limb = j as u16;
-            let lifted = if i == j { x[i] } else { builder.push(Function::ForwardNtt { limb, piece: 0 }, &[y[i]]) };
+            let lifted =
+                if i == j { x[i] } else { builder.push(Function::ForwardNtt { limb, subpolynomial: 0 }, &[y[i]]) };
             for (half, sums) in sums.iter_mut().enumerate() {
                 let product = builder.push(Function::Multiply { limb }, &[lifted, hints[i][j][half]]);
                 sums[j] = Some(match sums[j] {
@@ -40,7 +41,7 @@ fn permutations(count: usize, limbs: usize) -> Graph {
         let moved: Vec<Vec<Vector>> = parts
             .iter()
             .map(|part| {
-                let function = |limb| Function::Automorphism { limb, element: 3, piece: 0, values: true };
+                let function = |limb| Function::Automorphism { limb, element: 3, subpolynomial: 0, values: true };
                 part.iter().enumerate().map(|(limb, &v)| builder.push(function(limb as u16), &[v])).collect()
             })
             .collect();

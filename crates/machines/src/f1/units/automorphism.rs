@@ -49,7 +49,7 @@ impl AutomorphismUnit {
     /// σ of `element`, of a ring whose polynomials are several vectors of `shape`, on the values whose numbers are `first` modulo
     /// that many. Coefficients of such a ring are not one vector's affair.
     pub fn of_values(shape: Shape, element: GaloisElement, first: usize) -> Self {
-        // Value j becomes value j' with k(2j' + 1) ≡ 2j + 1 mod 2N: 2j' + 1 = k^-1 (2j + 1). With j = pieces·u + first, u goes to
+        // Value j becomes value j' with k(2j' + 1) ≡ 2j + 1 mod 2N: 2j' + 1 = k^-1 (2j + 1). With j = subpolynomials·u + first, u goes to
         // k^-1·u and what the rest carries.
         let inverse = element.inverse().value();
         let rest = inverse * first + (inverse - 1) / 2;
@@ -190,9 +190,11 @@ mod tests {
 
     #[test]
     fn pieces_of_larger_rings_are_permuted_by_the_same_steps() {
-        for (degree, lanes, pieces) in [(64, 8, 2), (128, 8, 2), (128, 8, 4), (32_768, LANES, 2), (65_536, LANES, 4)] {
+        for (degree, lanes, subpolynomials) in
+            [(64, 8, 2), (128, 8, 2), (128, 8, 4), (32_768, LANES, 2), (65_536, LANES, 4)]
+        {
             let ring = RingDegree::new(degree).expect("a degree");
-            let (size, order) = (degree / pieces, EvaluationOrder::FourStep { vector: lanes });
+            let (size, order) = (degree / subpolynomials, EvaluationOrder::FourStep { vector: lanes });
             let vector = RingDegree::new(size).expect("a degree");
             let shape = Shape::new(vector, lanes).expect("a shape");
             let modulus = Modulus::new(4_293_918_721).expect("a modulus");
@@ -200,18 +202,23 @@ mod tests {
             for element in [3, 5, 2 * degree - 1, (7919 % (2 * degree)) | 1] {
                 let element = GaloisElement::new(ring, element).expect("odd");
                 let inverse = element.inverse().value();
-                for first in 0..pieces {
-                    let piece: Vec<u64> =
-                        (0..size).map(|place| value(pieces * order.value_at(vector, place) + first)).collect();
+                for first in 0..subpolynomials {
+                    let subpolynomial: Vec<u64> =
+                        (0..size).map(|place| value(subpolynomials * order.value_at(vector, place) + first)).collect();
                     let moved = AutomorphismUnit::of_values(shape, element, first).apply(
                         modulus,
                         Layout::FourStepValues,
-                        &piece,
+                        &subpolynomial,
                     );
-                    let to = (inverse * first + (inverse - 1) / 2) % pieces;
-                    let number = |place: usize| pieces * order.value_at(vector, place) + to;
+                    let to = (inverse * first + (inverse - 1) / 2) % subpolynomials;
+                    let number = |place: usize| subpolynomials * order.value_at(vector, place) + to;
                     let expected: Vec<u64> = (0..size).map(|place| value(element.source(number(place)))).collect();
-                    assert_eq!(moved, expected, "N {degree}, k {}, numbers {first} modulo {pieces}", element.value());
+                    assert_eq!(
+                        moved,
+                        expected,
+                        "N {degree}, k {}, numbers {first} modulo {subpolynomials}",
+                        element.value()
+                    );
                 }
             }
         }

@@ -96,7 +96,7 @@ impl Places<'_> {
     }
 
     /// Positions of XPU `xpu` among the first `count` of a slot.
-    fn seats(&self, xpu: u64, count: u64) -> std::ops::Range<u64> {
+    fn assignments(&self, xpu: u64, count: u64) -> std::ops::Range<u64> {
         let rows = self.machine.rows;
         (xpu * rows).min(count)..((xpu + 1) * rows).min(count)
     }
@@ -113,9 +113,9 @@ impl Places<'_> {
         let mut moves = Vec::new();
         for (xpu, &link) in self.chip.links.iter().enumerate() {
             let (mut reads, mut writes) = (Vec::new(), Vec::new());
-            let seats = self.seats(xpu as u64, range.len() as u64);
+            let assignments = self.assignments(xpu as u64, range.len() as u64);
             let mut used: Vec<u32> = Vec::new();
-            for position in seats.clone() {
+            for position in assignments.clone() {
                 let bank = self.chip.rows[xpu][(position % self.machine.rows) as usize].bank;
                 let table = work.tables[range.start + position as usize];
                 if !used.contains(&table) {
@@ -134,9 +134,9 @@ impl Places<'_> {
             for (_, stripes) in tables.iter().filter(|(table, _)| used.contains(table)) {
                 reads.extend(stripes);
             }
-            if !seats.is_empty() {
+            if !assignments.is_empty() {
                 writes.push(self.loaded(place, slot, xpu as u64));
-                let work = (seats.end - seats.start) * (sizes.accumulator + sizes.rotations);
+                let work = (assignments.end - assignments.start) * (sizes.accumulator + sizes.rotations);
                 moves.push(Moves { resource: link, kind: self.chip.kinds.link_load, work, reads, writes });
             }
         }
@@ -156,7 +156,7 @@ impl Places<'_> {
         for (xpu, &link) in self.chip.links.iter().enumerate() {
             let (mut reads, mut writes) = (Vec::new(), Vec::new());
             let mut served = 0;
-            for position in self.seats(xpu as u64, count) {
+            for position in self.assignments(xpu as u64, count) {
                 let row = position % self.machine.rows;
                 if row / layout.store_rows != u64::from(i.part) {
                     continue;

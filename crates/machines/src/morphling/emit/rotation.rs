@@ -37,7 +37,7 @@ pub fn wire_index(f: usize) -> u32 {
 pub const ON_WIRE: u32 = 1 << 31;
 
 /// One ciphertext on one row, in one iteration.
-struct Seat<'a> {
+struct Assignment<'a> {
     row: &'a Row,
     ciphertext: u32,
     /// Byte offset of the resident accumulator in its bank.
@@ -72,7 +72,7 @@ impl Iteration<'_> {
     /// Place of polynomial `polynomial` of the accumulator after `number` iterations.
     fn accumulator(
         &self,
-        seat: &Seat<'_>,
+        assignment: &Assignment<'_>,
         number: u32,
         order: u32,
         polynomial: u32,
@@ -80,61 +80,65 @@ impl Iteration<'_> {
         any: Order,
     ) -> Access {
         let half = u64::from(number) % self.accumulators * self.sizes.accumulator;
-        let offset = seat.resident + half + u64::from(polynomial) * self.sizes.polynomial;
+        let offset = assignment.resident + half + u64::from(polynomial) * self.sizes.polynomial;
         let index = polynomial_index(order, polynomial);
         let value =
-            Value { class: self.chip.classes.accumulator, ciphertext: seat.ciphertext, iteration: number, index };
-        access(seat.row.bank, offset, self.sizes.polynomial, value, span, any)
+            Value { class: self.chip.classes.accumulator, ciphertext: assignment.ciphertext, iteration: number, index };
+        access(assignment.row.bank, offset, self.sizes.polynomial, value, span, any)
     }
 
-    fn decompose(&self, seat: &Seat<'_>, f: usize, start: i64) -> Event {
+    fn decompose(&self, assignment: &Assignment<'_>, f: usize, start: i64) -> Event {
         let forward = &self.plan.forwards[f];
         let s = self.steps;
         let span = (0, s.polynomial - 1);
-        let mut pointers = self.accumulator(seat, self.number, 0, forward.polynomial, span, Order::Any);
+        let mut pointers = self.accumulator(assignment, self.number, 0, forward.polynomial, span, Order::Any);
         pointers.bytes *= 2;
-        let rotations =
-            Value { class: self.chip.classes.rotations, ciphertext: seat.ciphertext, iteration: Value::NONE, index: 0 };
-        let at = seat.resident + self.accumulators * self.sizes.accumulator;
-        let mut amounts = access(seat.row.bank, at, self.sizes.rotations, rotations, (0, 0), Order::Any);
+        let rotations = Value {
+            class: self.chip.classes.rotations,
+            ciphertext: assignment.ciphertext,
+            iteration: Value::NONE,
+            index: 0,
+        };
+        let at = assignment.resident + self.accumulators * self.sizes.accumulator;
+        let mut amounts = access(assignment.row.bank, at, self.sizes.rotations, rotations, (0, 0), Order::Any);
         amounts.bytes = COEFFICIENT_BYTES;
-        let digits = self.value(self.chip.classes.digits, seat.ciphertext, f as u32);
+        let digits = self.value(self.chip.classes.digits, assignment.ciphertext, f as u32);
         let out = (s.decomposition - 1, s.decomposition + s.polynomial - 2);
         Event {
-            resource: seat.row.decomposition,
-            start: start + seat.offset,
+            resource: assignment.row.decomposition,
+            start: start + assignment.offset,
             occupancy: s.polynomial as u32,
             work: self.sizes.ring_degree,
             parts: 1,
-            op: self.op(self.chip.kinds.decompose, forward.operation, seat.ciphertext),
+            op: self.op(self.chip.kinds.decompose, forward.operation, assignment.ciphertext),
             reads: vec![pointers, amounts],
-            writes: vec![access(seat.row.digits, 0, self.sizes.polynomial, digits, out, Order::Stream)],
+            writes: vec![access(assignment.row.digits, 0, self.sizes.polynomial, digits, out, Order::Stream)],
         }
     }
 
-    /// One transform for the seats that share the unit; without merge-split, for one of them.
-    fn transform(&self, unit: Resource, seats: &[&Seat<'_>], f: usize, start: i64) -> Event {
+    /// One transform for the assignments that share the unit; without merge-split, for one of them.
+    fn transform(&self, unit: Resource, assignments: &[&Assignment<'_>], f: usize, start: i64) -> Event {
         let s = self.steps;
         let out = (s.forward - 1, s.forward + s.polynomial - 2);
         let index = f as u32;
         let span = (0, s.polynomial - 1);
-        let read = |seat: &&Seat<'_>| {
-            let value = self.value(self.chip.classes.digits, seat.ciphertext, index);
-            access(seat.row.digits, 0, self.sizes.polynomial, value, span, Order::Stream)
+        let read = |assignment: &&Assignment<'_>| {
+            let value = self.value(self.chip.classes.digits, assignment.ciphertext, index);
+            access(assignment.row.digits, 0, self.sizes.polynomial, value, span, Order::Stream)
         };
-        let write = |seat: &&Seat<'_>| {
-            let value = self.value(self.chip.classes.spectrum, seat.ciphertext, index);
-            access(seat.row.spectrum, 0, self.sizes.spectrum, value, out, Order::Stream)
+        let write = |assignment: &&Assignment<'_>| {
+            let value = self.value(self.chip.classes.spectrum, assignment.ciphertext, index);
+            access(assignment.row.spectrum, 0, self.sizes.spectrum, value, out, Order::Stream)
         };
         Event {
             resource: unit,
             start,
             occupancy: s.polynomial as u32,
-            work: self.sizes.ring_degree / 2 * seats.len() as u64,
-            parts: seats.len() as u32,
-            op: self.op(self.chip.kinds.forward, self.plan.forwards[f].operation, seats[0].ciphertext),
-            reads: seats.iter().map(read).chain([self.twiddles(seats[0].row, span)]).collect(),
-            writes: seats.iter().map(write).collect(),
+            work: self.sizes.ring_degree / 2 * assignments.len() as u64,
+            parts: assignments.len() as u32,
+            op: self.op(self.chip.kinds.forward, self.plan.forwards[f].operation, assignments[0].ciphertext),
+            reads: assignments.iter().map(read).chain([self.twiddles(assignments[0].row, span)]).collect(),
+            writes: assignments.iter().map(write).collect(),
         }
     }
 
@@ -148,13 +152,13 @@ impl Iteration<'_> {
         Value { class, ciphertext: Value::NONE, iteration: self.number, index }
     }
 
-    fn key_on_wire(&self, seat: &Seat<'_>, f: usize, span: (i64, i64)) -> Access {
+    fn key_on_wire(&self, assignment: &Assignment<'_>, f: usize, span: (i64, i64)) -> Access {
         let bytes = self.plan.forwards[f].products.len() as u64 * self.sizes.spectrum;
-        access(seat.row.key, 0, bytes, self.key(wire_index(f)), span, Order::Stream)
+        access(assignment.row.key, 0, bytes, self.key(wire_index(f)), span, Order::Stream)
     }
 
-    /// The key polynomials of one forward transform, from Private-A2 to the rows of `seats`.
-    fn multicast(&self, seats: &[&Seat<'_>], f: usize, start: i64, buffer: u64) -> Event {
+    /// The key polynomials of one forward transform, from Private-A2 to the rows of `assignments`.
+    fn multicast(&self, assignments: &[&Assignment<'_>], f: usize, start: i64, buffer: u64) -> Event {
         let forward = &self.plan.forwards[f];
         let span = (0, self.steps.polynomial - 1);
         let out = (KEY_HOP - 1, KEY_HOP + self.steps.polynomial - 2);
@@ -172,27 +176,27 @@ impl Iteration<'_> {
             parts: forward.products.len() as u32,
             op: self.op(self.chip.kinds.multicast, forward.operation, Value::NONE),
             reads: forward.products.iter().map(read).collect(),
-            writes: seats.iter().map(|seat| self.key_on_wire(seat, f, out)).collect(),
+            writes: assignments.iter().map(|assignment| self.key_on_wire(assignment, f, out)).collect(),
         }
     }
 
-    fn multiply(&self, seat: &Seat<'_>, times: &SlotTimes, f: usize, taken: &mut [u32]) -> Event {
+    fn multiply(&self, assignment: &Assignment<'_>, times: &SlotTimes, f: usize, taken: &mut [u32]) -> Event {
         let s = self.steps;
         let forward = &self.plan.forwards[f];
         let span = (0, s.polynomial - 1);
         let late = (s.multiply - 1, s.multiply + s.polynomial - 2);
-        let spectrum = self.value(self.chip.classes.spectrum, seat.ciphertext, f as u32);
-        let mut reads = vec![access(seat.row.spectrum, 0, self.sizes.spectrum, spectrum, span, Order::Stream)];
+        let spectrum = self.value(self.chip.classes.spectrum, assignment.ciphertext, f as u32);
+        let mut reads = vec![access(assignment.row.spectrum, 0, self.sizes.spectrum, spectrum, span, Order::Stream)];
         let mut writes = Vec::new();
-        reads.push(self.key_on_wire(seat, f, span));
+        reads.push(self.key_on_wire(assignment, f, span));
         for product in &forward.products {
             let register = u64::from(product.column) * 2 + u64::from(times.registers[product.chain]);
             let before = taken[product.chain];
             let value =
-                |products| self.value(self.chip.classes.sum, seat.ciphertext, sum_index(product.chain, products));
+                |products| self.value(self.chip.classes.sum, assignment.ciphertext, sum_index(product.chain, products));
             let place = |products| {
                 let offset = register * self.sizes.spectrum;
-                access(seat.row.poly_acc, offset, self.sizes.spectrum, value(products), late, Order::Stream)
+                access(assignment.row.poly_acc, offset, self.sizes.spectrum, value(products), late, Order::Stream)
             };
             if !product.opens {
                 reads.push(place(before));
@@ -200,28 +204,28 @@ impl Iteration<'_> {
             writes.push(place(before + 1));
         }
         Event {
-            resource: seat.row.vpe,
-            start: times.forwards[f].multiply + seat.offset + seat.skew,
+            resource: assignment.row.vpe,
+            start: times.forwards[f].multiply + assignment.offset + assignment.skew,
             occupancy: s.polynomial as u32,
             work: self.sizes.ring_degree / 2 * forward.products.len() as u64,
             parts: forward.products.len() as u32,
-            op: self.op(self.chip.kinds.multiply, forward.operation, seat.ciphertext),
+            op: self.op(self.chip.kinds.multiply, forward.operation, assignment.ciphertext),
             reads,
             writes,
         }
     }
 
-    fn ciphertext(&self, seat: &Seat<'_>, times: &SlotTimes, events: &mut ScheduleBuilder) {
+    fn ciphertext(&self, assignment: &Assignment<'_>, times: &SlotTimes, events: &mut ScheduleBuilder) {
         let s = self.steps;
         let mut taken = vec![0; self.plan.chains];
         let mut inverse_number = 0;
         for (f, drains) in self.plan.drains.iter().enumerate() {
-            let mut decompose = self.decompose(seat, f, times.forwards[f].decomposition);
+            let mut decompose = self.decompose(assignment, f, times.forwards[f].decomposition);
             if f == 0 {
-                decompose.reads.extend(&seat.marks);
+                decompose.reads.extend(&assignment.marks);
             }
             events.event(decompose);
-            events.event(self.multiply(seat, times, f, &mut taken));
+            events.event(self.multiply(assignment, times, f, &mut taken));
             for product in &self.plan.forwards[f].products {
                 taken[product.chain] += 1;
             }
@@ -231,24 +235,24 @@ impl Iteration<'_> {
                 let span = (0, s.inverse - 1);
                 let register = u64::from(inverse.column) * 2 + u64::from(at.register);
                 let sum = sum_index(inverse.chain, taken[inverse.chain]);
-                let sum = self.value(self.chip.classes.sum, seat.ciphertext, sum);
+                let sum = self.value(self.chip.classes.sum, assignment.ciphertext, sum);
                 let product = inverse.chain as u32;
-                let product = self.value(self.chip.classes.product, seat.ciphertext, product);
+                let product = self.value(self.chip.classes.product, assignment.ciphertext, product);
                 let out = (s.backward - 1, s.backward + s.inverse - 2);
                 let offset = register * self.sizes.spectrum;
                 events.event(Event {
-                    resource: seat.row.ifft,
-                    start: at.transform + seat.offset + seat.skew,
+                    resource: assignment.row.ifft,
+                    start: at.transform + assignment.offset + assignment.skew,
                     occupancy: s.inverse as u32,
                     work: self.sizes.ring_degree / 2,
                     parts: 1,
-                    op: self.op(self.chip.kinds.inverse, inverse.operation, seat.ciphertext),
+                    op: self.op(self.chip.kinds.inverse, inverse.operation, assignment.ciphertext),
                     // The registers change places when the sum is complete.
                     reads: vec![
-                        access(seat.row.poly_acc, offset, self.sizes.spectrum, sum, span, Order::Any),
-                        self.twiddles(seat.row, span),
+                        access(assignment.row.poly_acc, offset, self.sizes.spectrum, sum, span, Order::Any),
+                        self.twiddles(assignment.row, span),
                     ],
-                    writes: vec![access(seat.row.product, 0, self.sizes.polynomial, product, out, Order::Stream)],
+                    writes: vec![access(assignment.row.product, 0, self.sizes.polynomial, product, out, Order::Stream)],
                 });
                 let late = (s.accumulate - 1, s.accumulate + s.inverse - 2);
                 // The last product completes the accumulator of the next iteration.
@@ -260,16 +264,19 @@ impl Iteration<'_> {
                     .all(|other| other.column != inverse.column || other.order <= inverse.order);
                 let order = if last { 0 } else { inverse.order + 1 };
                 let before = if inverse.order == 0 { self.number } else { self.number + 1 };
-                let old = self.accumulator(seat, before, inverse.order, inverse.column, span, Order::Stream);
-                let new = self.accumulator(seat, self.number + 1, order, inverse.column, late, Order::Stream);
+                let old = self.accumulator(assignment, before, inverse.order, inverse.column, span, Order::Stream);
+                let new = self.accumulator(assignment, self.number + 1, order, inverse.column, late, Order::Stream);
                 events.event(Event {
-                    resource: seat.row.accumulator,
-                    start: at.accumulate + seat.offset + seat.skew,
+                    resource: assignment.row.accumulator,
+                    start: at.accumulate + assignment.offset + assignment.skew,
                     occupancy: s.inverse as u32,
                     work: self.sizes.ring_degree,
                     parts: 1,
-                    op: self.op(self.chip.kinds.accumulate, inverse.operation, seat.ciphertext),
-                    reads: vec![access(seat.row.product, 0, self.sizes.polynomial, product, span, Order::Stream), old],
+                    op: self.op(self.chip.kinds.accumulate, inverse.operation, assignment.ciphertext),
+                    reads: vec![
+                        access(assignment.row.product, 0, self.sizes.polynomial, product, span, Order::Stream),
+                        old,
+                    ],
                     writes: vec![new],
                 });
             }
@@ -394,11 +401,11 @@ impl Emitter<'_> {
         for (slot, times) in times.slots.iter().enumerate() {
             let resident = (place.half * layout.slots + slot as u64) * layout.resident_bytes;
             let count = place.slot_count(machine, slot as u64);
-            let seats: Vec<Seat<'_>> = (0..count)
+            let assignments: Vec<Assignment<'_>> = (0..count)
                 .map(|position| {
                     let (xpu, row) = (position / machine.rows, position % machine.rows);
                     let in_pair = row % path.rows_per_fft;
-                    Seat {
+                    Assignment {
                         row: &self.chip.rows[xpu as usize][row as usize],
                         ciphertext: place.ciphertext(machine, slot as u64, position),
                         resident,
@@ -414,14 +421,15 @@ impl Emitter<'_> {
                 })
                 .collect();
             let shifted = shifted(times, start);
-            for seat in &seats {
-                work.ciphertext(seat, &shifted, &mut self.builder);
+            for assignment in &assignments {
+                work.ciphertext(assignment, &shifted, &mut self.builder);
             }
             for f in 0..work.plan.forwards.len() {
                 // One multicast for all rows that the key reaches at a time.
                 let offsets = if path.merge_split { 1 } else { path.rows_per_fft };
                 for offset in (0..offsets as i64).map(|number| number * steps.polynomial) {
-                    let served: Vec<&Seat<'_>> = seats.iter().filter(|seat| seat.offset == offset).collect();
+                    let served: Vec<&Assignment<'_>> =
+                        assignments.iter().filter(|assignment| assignment.offset == offset).collect();
                     if !served.is_empty() {
                         let begin = shifted.forwards[f].multiply + offset;
                         self.builder.event(work.multicast(&served, f, begin, buffer));
@@ -429,13 +437,18 @@ impl Emitter<'_> {
                 }
                 let begin = shifted.forwards[f].transform;
                 if path.merge_split {
-                    for pair in seats.chunk_by(|a, b| a.row.fft == b.row.fft) {
-                        let pair: Vec<&Seat<'_>> = pair.iter().collect();
+                    for pair in assignments.chunk_by(|a, b| a.row.fft == b.row.fft) {
+                        let pair: Vec<&Assignment<'_>> = pair.iter().collect();
                         self.builder.event(work.transform(pair[0].row.fft, &pair, f, begin));
                     }
                 } else {
-                    for seat in &seats {
-                        self.builder.event(work.transform(seat.row.fft, &[seat], f, begin + seat.offset));
+                    for assignment in &assignments {
+                        self.builder.event(work.transform(
+                            assignment.row.fft,
+                            &[assignment],
+                            f,
+                            begin + assignment.offset,
+                        ));
                     }
                 }
             }

@@ -164,8 +164,8 @@ impl Event<'_, '_> {
             })
             .collect();
         let mut results = Vec::with_capacity(self.placed.event.writes.len());
-        for (seat, amounts) in self.amounts().enumerate() {
-            let write = &self.placed.event.writes[seat * (polynomials + 1)];
+        for (assignment, amounts) in self.amounts().enumerate() {
+            let write = &self.placed.event.writes[assignment * (polynomials + 1)];
             let (_, element) = self.context.streams.lookup(write.value.shifted(self.placed.shift).ciphertext);
             let table = self.table_of(element as usize);
             if !tables.contains(&table) {

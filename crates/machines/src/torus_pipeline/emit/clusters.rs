@@ -13,7 +13,7 @@ use crate::torus::workload::{Bootstraps, Item, Work, index};
 use polyfabric_program::tfhe::kernel::OpKind;
 
 /// One ciphertext on one core, in one iteration.
-struct Seat<'a> {
+struct Assignment<'a> {
     core: &'a Core,
     ciphertext: u32,
     slot: u64,
@@ -149,9 +149,9 @@ impl Emitter<'_> {
         let chip = self.chip.clone();
         for (slot, starts) in (0..).zip(&times.slots) {
             let (drains, sums) = (&times.drains[slot as usize], u64::from(times.sums[slot as usize]));
-            let seats: Vec<Seat<'_>> = self
-                .seats(epoch, slot)
-                .map(|(core, ciphertext)| Seat {
+            let assignments: Vec<Assignment<'_>> = self
+                .assignments(epoch, slot)
+                .map(|(core, ciphertext)| Assignment {
                     core: &chip.cores[core],
                     ciphertext,
                     slot,
@@ -162,11 +162,11 @@ impl Emitter<'_> {
                 .collect();
             let mut key_at = self.tasks.layout.keys.entry(u64::from(times.buffer));
             for (step, &start) in starts.iter().enumerate() {
-                key_at += self.multicast(&seats, steps, step, start - base, key_at);
-                for seat in &seats {
-                    self.step(seat, steps, step, start - base);
+                key_at += self.multicast(&assignments, steps, step, start - base, key_at);
+                for assignment in &assignments {
+                    self.step(assignment, steps, step, start - base);
                     for (drain, _) in steps.drained(step) {
-                        self.drain(seat, steps, drain, drains[drain] - base);
+                        self.drain(assignment, steps, drain, drains[drain] - base);
                     }
                 }
             }
@@ -174,56 +174,65 @@ impl Emitter<'_> {
     }
 
     /// The key polynomials of a step to all cores with a ciphertext; their bytes in the global scratchpad.
-    fn multicast(&mut self, seats: &[Seat<'_>], steps: &Steps, step: usize, start: i64, at: u64) -> u64 {
+    fn multicast(&mut self, assignments: &[Assignment<'_>], steps: &Steps, step: usize, start: i64, at: u64) -> u64 {
         let c = self.timeline.steps;
         let bytes = self.key_bytes(steps, step);
-        let Some(seat) = seats.first() else { return bytes };
-        let key = self.key(seat.iteration, step);
+        let Some(assignment) = assignments.first() else { return bytes };
+        let key = self.key(assignment.iteration, step);
         let read = access(self.chip.global, at, bytes, key, (0, c.polynomial - 1), Order::Any);
         let out = (KEY_HOP - 1, KEY_HOP + c.polynomial - 2);
-        let writes: Vec<Access> =
-            seats.iter().map(|seat| access(seat.core.key, 0, bytes, key, out, Order::Stream)).collect();
+        let writes: Vec<Access> = assignments
+            .iter()
+            .map(|assignment| access(assignment.core.key, 0, bytes, key, out, Order::Stream))
+            .collect();
         let kind = self.chip.kinds.multicast;
         let start = start + c.to_multiply() - KEY_HOP;
-        let (kernel_op, iteration) = (seat.operation, seat.iteration);
+        let (kernel_op, iteration) = (assignment.operation, assignment.iteration);
         let op = OpRef { kind, kernel_op, body_op: step as u32, ciphertext: Value::NONE, iteration };
         self.sent(Sent { buses: &self.chip.key_buses.clone(), start, occupancy: c.polynomial, op }, &[read], writes);
         bytes
     }
 
     /// One polynomial of an accumulator after `iteration` iterations.
-    fn accumulator(&self, seat: &Seat<'_>, iteration: u32, polynomial: u32, span: (i64, i64), order: Order) -> Access {
+    fn accumulator(
+        &self,
+        assignment: &Assignment<'_>,
+        iteration: u32,
+        polynomial: u32,
+        span: (i64, i64),
+        order: Order,
+    ) -> Access {
         let sizes = self.tasks.layout.sizes;
-        let at = self.tasks.layout.resident.entry(seat.slot) + u64::from(polynomial) * sizes.polynomial;
-        let name = index(seat.operation, polynomial as usize);
-        let value = self.named(self.chip.classes.accumulator, seat.ciphertext, iteration, name);
-        access(seat.core.local, at, sizes.polynomial, value, span, order)
+        let at = self.tasks.layout.resident.entry(assignment.slot) + u64::from(polynomial) * sizes.polynomial;
+        let name = index(assignment.operation, polynomial as usize);
+        let value = self.named(self.chip.classes.accumulator, assignment.ciphertext, iteration, name);
+        access(assignment.core.local, at, sizes.polynomial, value, span, order)
     }
 
-    /// What `seat` does on one of its core's units for `cycles` cycles, by number `number` of its steps or drains.
+    /// What `assignment` does on one of its core's units for `cycles` cycles, by number `number` of its steps or drains.
     fn on_unit(
         &mut self,
-        seat: &Seat<'_>,
+        assignment: &Assignment<'_>,
         (kind, resource, number): (KindId, Resource, usize),
         (start, occupancy): (i64, i64),
         (work, parts): (u64, u64),
         (reads, writes): (Vec<Access>, Vec<Access>),
     ) {
-        let (kernel_op, ciphertext, iteration) = (seat.operation, seat.ciphertext, seat.iteration);
+        let (kernel_op, ciphertext, iteration) = (assignment.operation, assignment.ciphertext, assignment.iteration);
         let op = OpRef { kind, kernel_op, body_op: number as u32, ciphertext, iteration };
         self.push(&Action { resource, start, occupancy, work, parts: parts as u32 }, op, reads, writes);
     }
 
-    /// A value of `seat`'s iteration that is number `number` of its class.
-    fn of_seat(&self, seat: &Seat<'_>, class: ClassId, number: usize) -> Value {
-        self.named(class, seat.ciphertext, seat.iteration, index(seat.operation, number))
+    /// A value of `assignment`'s iteration that is number `number` of its class.
+    fn of_assignment(&self, assignment: &Assignment<'_>, class: ClassId, number: usize) -> Value {
+        self.named(class, assignment.ciphertext, assignment.iteration, index(assignment.operation, number))
     }
 
     /// From the rotator to the multipliers.
-    fn step(&mut self, seat: &Seat<'_>, steps: &Steps, number: usize, start: i64) {
+    fn step(&mut self, assignment: &Assignment<'_>, steps: &Steps, number: usize, start: i64) {
         let c = self.timeline.steps;
         let sizes = self.tasks.layout.sizes;
-        let (classes, kinds, core) = (self.chip.classes, self.chip.kinds, seat.core);
+        let (classes, kinds, core) = (self.chip.classes, self.chip.kinds, assignment.core);
         let step = &steps.steps[number];
         let (rows, columns) = (step.rows.len() as u64, u64::from(steps.polynomials));
         let points = sizes.ring_degree / 2;
@@ -233,19 +242,19 @@ impl Emitter<'_> {
         // The decomposer's buffer holds the polynomials of as many steps as take their digits.
         let held = |emitter: &Self, polynomial: u32, span| {
             let at = u64::from(polynomial % steps.held) * sizes.polynomial;
-            let value = emitter.of_seat(seat, classes.rotated, polynomial as usize);
+            let value = emitter.of_assignment(assignment, classes.rotated, polynomial as usize);
             access(core.rotated, at, sizes.polynomial, value, span, Order::Stream)
         };
         if !step.rotates.is_empty() {
             let mut reads = Vec::new();
             for &polynomial in &step.rotates {
-                let mut pointers = self.accumulator(seat, seat.iteration, polynomial, span, Order::Any);
+                let mut pointers = self.accumulator(assignment, assignment.iteration, polynomial, span, Order::Any);
                 pointers.bytes *= 2;
                 reads.push(pointers);
             }
-            let name = index(seat.operation, 0);
-            let amounts = self.named(classes.rotations, seat.ciphertext, Value::NONE, name);
-            let at = self.tasks.layout.rotations(seat.slot);
+            let name = index(assignment.operation, 0);
+            let amounts = self.named(classes.rotations, assignment.ciphertext, Value::NONE, name);
+            let at = self.tasks.layout.rotations(assignment.slot);
             let mut amounts = access(core.local, at, sizes.rotations, amounts, (0, 0), Order::Any);
             amounts.bytes = COEFFICIENT_BYTES;
             reads.push(amounts);
@@ -253,73 +262,79 @@ impl Emitter<'_> {
             let count = step.rotates.len() as u64;
             let unit = (kinds.rotate, core.rotator, number);
             let work = (sizes.ring_degree * count, count);
-            self.on_unit(seat, unit, occupied(start - c.rotate), work, (reads, writes));
+            self.on_unit(assignment, unit, occupied(start - c.rotate), work, (reads, writes));
         }
         let stream = |memory, bytes, value, span| access(memory, 0, bytes, value, span, Order::Stream);
-        let digits = self.of_seat(seat, classes.digits, number);
+        let digits = self.of_assignment(assignment, classes.digits, number);
         let digits = |span| stream(core.digits, rows * sizes.polynomial, digits, span);
-        let spectrum = self.of_seat(seat, classes.spectrum, number);
+        let spectrum = self.of_assignment(assignment, classes.spectrum, number);
         let spectrum = |span| stream(core.spectrum, rows * sizes.spectrum, spectrum, span);
 
         let reads = step.polynomials().into_iter().map(|polynomial| held(self, polynomial, span)).collect();
         let unit = (kinds.decompose, core.decomposer, number);
         let work = (sizes.ring_degree * rows, rows);
-        self.on_unit(seat, unit, occupied(start), work, (reads, vec![digits(out(c.decompose))]));
+        self.on_unit(assignment, unit, occupied(start), work, (reads, vec![digits(out(c.decompose))]));
 
         let unit = (kinds.forward, core.fft, number);
         let moved = (vec![digits(span)], vec![spectrum(out(c.forward))]);
-        self.on_unit(seat, unit, occupied(start + c.decompose), (points * rows, rows), moved);
+        self.on_unit(assignment, unit, occupied(start + c.decompose), (points * rows, rows), moved);
 
-        let key = self.key(seat.iteration, number);
+        let key = self.key(assignment.iteration, number);
         let key = access(core.key, 0, rows * columns * sizes.spectrum, key, span, Order::Stream);
         let mut reads = vec![spectrum(span), key];
         let before = number.checked_sub(1).filter(|_| self.machine.accumulates);
-        reads.extend(before.map(|before| self.running(seat, steps, before, span)));
-        let sums = |(drain, _): (usize, &Drain)| self.sum(seat, steps, drain, out(c.multiply));
+        reads.extend(before.map(|before| self.running(assignment, steps, before, span)));
+        let sums = |(drain, _): (usize, &Drain)| self.sum(assignment, steps, drain, out(c.multiply));
         let mut writes: Vec<Access> = steps.drained(number).map(sums).collect();
         if writes.is_empty() {
-            writes.push(self.running(seat, steps, number, out(c.multiply)));
+            writes.push(self.running(assignment, steps, number, out(c.multiply)));
         }
         let unit = (kinds.multiply, core.vma, number);
         let products = rows * columns;
-        self.on_unit(seat, unit, occupied(start + c.to_multiply()), (points * products, products), (reads, writes));
+        self.on_unit(
+            assignment,
+            unit,
+            occupied(start + c.to_multiply()),
+            (points * products, products),
+            (reads, writes),
+        );
     }
 
     /// Sums of all columns up to step `step`, in the first buffer behind the multipliers.
-    fn running(&self, seat: &Seat<'_>, steps: &Steps, step: usize, span: (i64, i64)) -> Access {
+    fn running(&self, assignment: &Assignment<'_>, steps: &Steps, step: usize, span: (i64, i64)) -> Access {
         let bytes = u64::from(steps.polynomials) * self.tasks.layout.sizes.spectrum;
-        let value = self.of_seat(seat, self.chip.classes.running, step);
-        access(seat.core.sum, 0, bytes, value, span, Order::Stream)
+        let value = self.of_assignment(assignment, self.chip.classes.running, step);
+        access(assignment.core.sum, 0, bytes, value, span, Order::Stream)
     }
 
     /// The complete sums of a drain, on the wire to the inverse transforms or in one of the buffers before them.
-    fn sum(&self, seat: &Seat<'_>, steps: &Steps, drain: usize, span: (i64, i64)) -> Access {
+    fn sum(&self, assignment: &Assignment<'_>, steps: &Steps, drain: usize, span: (i64, i64)) -> Access {
         let inverses = &steps.drains[drain].inverses;
         let spectrum = self.tasks.layout.sizes.spectrum;
         let at = match inverses.first() {
             Some(first) if self.machine.accumulates => {
-                ((1 + seat.sums) * u64::from(steps.polynomials) + u64::from(first.column)) * spectrum
+                ((1 + assignment.sums) * u64::from(steps.polynomials) + u64::from(first.column)) * spectrum
             }
             _ => 0,
         };
-        let value = self.of_seat(seat, self.chip.classes.sum, drain);
-        access(seat.core.sum, at, inverses.len() as u64 * spectrum, value, span, Order::Stream)
+        let value = self.of_assignment(assignment, self.chip.classes.sum, drain);
+        access(assignment.core.sum, at, inverses.len() as u64 * spectrum, value, span, Order::Stream)
     }
 
     /// From the inverse transforms to the accumulators.
-    fn drain(&mut self, seat: &Seat<'_>, steps: &Steps, number: usize, start: i64) {
+    fn drain(&mut self, assignment: &Assignment<'_>, steps: &Steps, number: usize, start: i64) {
         let c = self.timeline.steps;
         let sizes = self.tasks.layout.sizes;
-        let (classes, kinds, core) = (self.chip.classes, self.chip.kinds, seat.core);
+        let (classes, kinds, core) = (self.chip.classes, self.chip.kinds, assignment.core);
         let inverses = &steps.drains[number].inverses;
         let columns = inverses.len() as u64;
         let span = (0, c.drain - 1);
         let out = |latency: i64| (latency - 1, latency + c.drain - 2);
-        let product = self.of_seat(seat, classes.product, number);
+        let product = self.of_assignment(assignment, classes.product, number);
         let product = |span| access(core.product, 0, columns * sizes.polynomial, product, span, Order::Stream);
-        let moved = (vec![self.sum(seat, steps, number, span)], vec![product(out(c.backward))]);
+        let moved = (vec![self.sum(assignment, steps, number, span)], vec![product(out(c.backward))]);
         let work = (sizes.ring_degree / 2 * columns, columns);
-        self.on_unit(seat, (kinds.inverse, core.ifft, number), (start, c.drain), work, moved);
+        self.on_unit(assignment, (kinds.inverse, core.ifft, number), (start, c.drain), work, moved);
 
         let mut reads = vec![product(span)];
         let mut writes = Vec::new();
@@ -328,23 +343,25 @@ impl Emitter<'_> {
             let partial = |emitter: &Self, taken: usize, span| {
                 let at = u64::from(column) * sizes.polynomial;
                 let number = taken * steps.polynomials as usize + column as usize;
-                let value = emitter.of_seat(seat, classes.partial, number);
+                let value = emitter.of_assignment(assignment, classes.partial, number);
                 access(core.sums, at, sizes.polynomial, value, span, Order::Stream)
             };
             let (last, order) = steps.order(number, column);
             // The old accumulator is the first to be added to.
             reads.push(match order.checked_sub(1) {
-                None => self.accumulator(seat, seat.iteration, column, span, Order::Stream),
+                None => self.accumulator(assignment, assignment.iteration, column, span, Order::Stream),
                 Some(before) => partial(self, before, span),
             });
             writes.push(match last {
-                true => self.accumulator(seat, seat.iteration + 1, column, out(c.accumulate), Order::Stream),
+                true => {
+                    self.accumulator(assignment, assignment.iteration + 1, column, out(c.accumulate), Order::Stream)
+                }
                 false => partial(self, order, out(c.accumulate)),
             });
         }
         let unit = (kinds.accumulate, core.accumulator, number);
         let work = (sizes.ring_degree * columns, columns);
-        self.on_unit(seat, unit, (start + c.backward, c.drain), work, (reads, writes));
+        self.on_unit(assignment, unit, (start + c.backward, c.drain), work, (reads, writes));
     }
 
     /// The finished accumulators of a slot, as they come, to the key-switch clusters' memory.
@@ -354,13 +371,14 @@ impl Emitter<'_> {
         let sizes = layout.sizes;
         let kind = self.chip.kinds.extract;
         let chip = self.chip.clone();
-        for (core, ciphertext) in self.seats(epoch, slot) {
+        for (core, ciphertext) in self.assignments(epoch, slot) {
             let core = &chip.cores[core];
             let iteration = sizes.lwe_dimension as u32;
-            let seat = Seat { core, ciphertext, slot, sums: 0, operation: work.blind_rotation, iteration };
+            let assignment = Assignment { core, ciphertext, slot, sums: 0, operation: work.blind_rotation, iteration };
             let mut reads = Vec::new();
             for polynomial in 0..sizes.polynomials as u32 {
-                let mut read = self.accumulator(&seat, iteration, polynomial, (0, c.extraction() - 1), Order::Stream);
+                let mut read =
+                    self.accumulator(&assignment, iteration, polynomial, (0, c.extraction() - 1), Order::Stream);
                 // Of the body polynomial, the constant coefficient alone is taken.
                 if u64::from(polynomial) + 1 == sizes.polynomials {
                     read.bytes = COEFFICIENT_BYTES;
@@ -447,7 +465,7 @@ impl Emitter<'_> {
                 (vec![Access { place: Place { memory: core.tile, ..tile.place }, ..tile }], Vec::new());
             let mut count = 0;
             for slot in 0..epoch.slots(self.machine) {
-                let Some((_, element)) = self.seats(epoch, slot).find(|&(core, _)| core == c) else { continue };
+                let Some((_, element)) = self.assignments(epoch, slot).find(|&(core, _)| core == c) else { continue };
                 count += 1;
                 let item = sources[element as usize];
                 let mut source =

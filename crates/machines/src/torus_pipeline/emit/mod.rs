@@ -153,7 +153,7 @@ impl Emitter<'_> {
     }
 
     /// Elements of a slot with the cores that they are on.
-    fn seats(&self, epoch: &Epoch, slot: u64) -> impl Iterator<Item = (usize, u32)> + use<> {
+    fn assignments(&self, epoch: &Epoch, slot: u64) -> impl Iterator<Item = (usize, u32)> + use<> {
         epoch.elements(self.machine, slot).enumerate()
     }
 }

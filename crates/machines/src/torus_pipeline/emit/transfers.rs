@@ -134,7 +134,7 @@ impl Emitter<'_> {
         let tables = self.epoch_tables(epoch);
         let incoming = layout.incoming.entry(task.entry);
         let chip = self.chip.clone();
-        for (c, element) in self.seats(epoch, task.slot) {
+        for (c, element) in self.assignments(epoch, task.slot) {
             let core = &chip.cores[c];
             let amounts = self.named(chip.classes.rotations, element, Value::NONE, index(work.blind_rotation, 0));
             let at = layout.rotations(task.slot);
@@ -180,7 +180,7 @@ impl Emitter<'_> {
         let large = layout.sizes.large;
         let cycles = large.div_ceil(self.machine.link) as i64;
         let (span, late) = self.admission(cycles);
-        for (c, element) in self.seats(epoch, task.slot) {
+        for (c, element) in self.assignments(epoch, task.slot) {
             let (admission, local) = (self.chip.cores[c].admission, self.chip.cores[c].local);
             let value = self.lwe(work.sources[element as usize]);
             let from = layout.incoming.entry(task.entry) + c as u64 * self.stride();
@@ -214,8 +214,8 @@ impl Emitter<'_> {
                 let (ring, bytes) =
                     if small { (layout.sums, layout.sizes.small) } else { (layout.large, layout.sizes.large) };
                 let at = ring.entry(task.slot);
-                let seats = self.seats(epoch, task.slot);
-                seats.map(|(core, element)| (core, items[element as usize], local(core), at, bytes)).collect()
+                let assignments = self.assignments(epoch, task.slot);
+                assignments.map(|(core, element)| (core, items[element as usize], local(core), at, bytes)).collect()
             }
         };
         for (core, item, local, at, bytes) in sent {

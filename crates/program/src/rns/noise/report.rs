@@ -64,7 +64,7 @@ pub enum NoiseFailure {
     #[error(
         "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale 2^{scale:.1}, and values up to 2^{magnitude:.1}: nothing would be left of output {output:?}; take a larger scale, or {remedy}"
     )]
-    Nothing {
+    NothingLeft {
         /// "file:line: ", or nothing.
         place: String,
         /// The operation.
@@ -161,13 +161,13 @@ impl NoiseReport {
     /// Whether a bit is left of every output of `program`: its error is bounded below the bound of its values.
     ///
     /// # Errors
-    /// [`NoiseFailure::Nothing`] of the first node with a larger bound of its error than of its values, if an output is such a node.
+    /// [`NoiseFailure::NothingLeft`] of the first node with a larger bound of its error than of its values, if an output is such a node.
     pub fn require_something_left(&self, program: &Program) -> Result<(), NoiseFailure> {
         let lost = |node: &&NodeReport| node.magnitude > 0.0 && (node.bound.is_nan() || node.bound >= node.magnitude);
         let outputs: BTreeMap<NodeId, &str> = program.outputs().collect();
         let output = self.nodes.iter().filter(lost).find_map(|node| outputs.get(&node.node));
         let (Some(output), Some(node)) = (output, self.nodes.iter().find(lost)) else { return Ok(()) };
-        Err(NoiseFailure::Nothing {
+        Err(NoiseFailure::NothingLeft {
             place: node.place.clone(),
             op: node.op,
             node: node.node,

@@ -9,7 +9,7 @@ use super::schedule::Placed;
 use super::step::{Place, Work};
 use polyfabric_kernels::expander::UniformStream;
 use polyfabric_kernels::memory::NextUse;
-use polyfabric_kernels::modular::{Limb, Rows, TURN};
+use polyfabric_kernels::modular::{BLOCK, Limb, Rows};
 use polyfabric_schemes::rns::Part;
 use std::ops::Range;
 use std::sync::RwLockWriteGuard;
@@ -32,7 +32,7 @@ impl Digit<'_, '_> {
 
 /// The factors of an inner product: one half of a key.
 enum Factors<'b> {
-    InTurns {
+    InBlocks {
         words: &'b [u64],
         width: usize,
         count: usize,
@@ -50,8 +50,8 @@ impl Factors<'_> {
     /// Piece `piece` of `pieces` of the factors of the words `words`, to be fetched.
     fn piece(&self, words: &Range<usize>, piece: usize, pieces: usize) -> &[u64] {
         match self {
-            Self::InTurns { words: all, width, count, .. } => {
-                let [start, length] = [words.start, words.len()].map(|words| words / TURN * count * width);
+            Self::InBlocks { words: all, width, count, .. } => {
+                let [start, length] = [words.start, words.len()].map(|words| words / BLOCK * count * width);
                 &all[start + length * piece / pieces..start + length * (piece + 1) / pieces]
             }
             // They have just been made, or are yet to be.
@@ -104,14 +104,14 @@ impl Member<'_, '_> {
     fn multiply(&mut self, limb: Limb, digits: &[Digit<'_, '_>], key: &Key<'_>, words: Range<usize>) {
         let digits: Vec<&[u64]> = digits.iter().map(|digit| &digit.words()[words.clone()]).collect();
         let apart = key.halves.each_ref().map(|factors| match factors {
-            Factors::InTurns { .. } => Vec::new(),
+            Factors::InBlocks { .. } => Vec::new(),
             Factors::Apart(rows) => rows.iter().map(|row| &row[words.clone()]).collect::<Vec<&[u64]>>(),
             Factors::Drawn { region, .. } => region.iter().map(|row| &row[..words.len()]).collect(),
         });
         let rows = [0, 1].map(|half| match key.halves[half] {
-            Factors::InTurns { words: all, width, count, rows } => {
-                let [start, end] = [words.start, words.end].map(|word| word / TURN * count * width);
-                Rows::InTurns { words: &all[start..end], width, count, rows }
+            Factors::InBlocks { words: all, width, count, rows } => {
+                let [start, end] = [words.start, words.end].map(|word| word / BLOCK * count * width);
+                Rows::InBlocks { words: &all[start..end], width, count, rows }
             }
             Factors::Apart(_) | Factors::Drawn { .. } => Rows::Apart(&apart[half]),
         });
@@ -160,7 +160,7 @@ impl Executor {
     /// Whether a key is read as it is stored, or drawn, region by region.
     fn is_read_in_pieces(&self, key: u32) -> bool {
         let key = &self.keys[key as usize].0;
-        let stored = |part| key.limb_in_turns(part, 0).is_some();
+        let stored = |part| key.limb_in_blocks(part, 0).is_some();
         stored(Part::Body) && (stored(Part::Mask) || key.mask_stream(0, 0).is_some())
     }
 
@@ -169,8 +169,8 @@ impl Executor {
         let step = |placed: &Placed| &self.steps.steps[placed.step as usize];
         let first = step(&group[0]).limb;
         let (ntt, limb) = (self.ring.ntt(first), self.ring.limb(first));
-        let mut room = scratch.take(group.iter().map(|placed| 2 * self.factors(placed).1.len()).sum());
-        let mut rooms = &mut room[..];
+        let mut space = scratch.take(group.iter().map(|placed| 2 * self.factors(placed).1.len()).sum());
+        let mut left = &mut space[..];
         let mut sets: Vec<Digits<'_, '_>> = Vec::new();
         let mut keys: Vec<Key<'_>> = Vec::new();
         let mut members: Vec<Member<'_, '_>> = Vec::with_capacity(group.len());
@@ -186,8 +186,8 @@ impl Executor {
             });
             let (id, rows) = self.factors(placed);
             let key = keys.iter().position(|key| (key.key, key.rows) == (id, rows)).unwrap_or_else(|| {
-                let (own, rest) = std::mem::take(&mut rooms).split_at_mut(2 * rows.len());
-                rooms = rest;
+                let (own, rest) = std::mem::take(&mut left).split_at_mut(2 * rows.len());
+                left = rest;
                 keys.push(self.key(id, rows, first.index(), ntt.region(), own));
                 keys.len() - 1
             });
@@ -215,28 +215,28 @@ impl Executor {
             }
         }
         drop((members, keys));
-        scratch.keys = room;
+        scratch.keys = space;
     }
 
     /// Rows of a key, at limb `limb` of the ring, which has regions of `region` words.
-    fn key<'b>(&'b self, id: u32, rows: &'b [u16], limb: usize, region: usize, room: &'b mut [Vec<u64>]) -> Key<'b> {
+    fn key<'b>(&'b self, id: u32, rows: &'b [u16], limb: usize, region: usize, space: &'b mut [Vec<u64>]) -> Key<'b> {
         let (key, positions) = &self.keys[id as usize];
         // The keys have been checked: the limb is there.
         let position = positions[limb].unwrap_or(0);
-        let (for_bodies, for_masks) = room.split_at_mut(rows.len());
-        let half = |room: &'b mut [Vec<u64>], part| match key.limb_in_turns(part, position) {
-            Some((words, width)) => Factors::InTurns { words, width, count: key.gadget().terms().len(), rows },
+        let (for_bodies, for_masks) = space.split_at_mut(rows.len());
+        let half = |space: &'b mut [Vec<u64>], part| match key.limb_in_blocks(part, position) {
+            Some((words, width)) => Factors::InBlocks { words, width, count: key.gadget().terms().len(), rows },
             None if part == Part::Mask && key.mask_stream(0, position).is_some() => {
-                room.iter_mut().for_each(|row| row.resize(region, 0));
+                space.iter_mut().for_each(|row| row.resize(region, 0));
                 let stream = |&row: &u16| key.mask_stream(usize::from(row), position);
-                Factors::Drawn { streams: rows.iter().filter_map(stream).collect(), region: room }
+                Factors::Drawn { streams: rows.iter().filter_map(stream).collect(), region: space }
             }
             None => {
-                let expand = |(&row, room): (&u16, &'b mut Vec<u64>)| {
-                    room.resize(self.program.degree.get(), 0);
-                    key.limb(part, usize::from(row), position, room)
+                let expand = |(&row, space): (&u16, &'b mut Vec<u64>)| {
+                    space.resize(self.program.degree.get(), 0);
+                    key.limb(part, usize::from(row), position, space)
                 };
-                Factors::Apart(rows.iter().zip(room).map(expand).collect())
+                Factors::Apart(rows.iter().zip(space).map(expand).collect())
             }
         };
         Key { key: id, rows, halves: [half(for_bodies, Part::Body), half(for_masks, Part::Mask)], drawn: None }

@@ -17,7 +17,7 @@ use polyfabric_kernels::isa::Isa;
 use polyfabric_program::rns::kernel::{KernelProgram, ValueType};
 use polyfabric_schemes::rns::{KeySet, Ring, RnsPolynomial, SwitchingKey};
 use rayon::prelude::*;
-use schedule::Schedule;
+use schedule::ExecutionPlan;
 use std::sync::{Arc, Mutex, PoisonError};
 use step::Steps;
 
@@ -69,7 +69,7 @@ pub fn buffer_bytes(program: &KernelProgram, threads: usize) -> Result<usize, Ru
     program.check()?;
     let tuning = Tuning::of(program);
     let steps = Steps::new(program, tuning.combine_bytes);
-    let schedule = Schedule::new(&steps, tuning, threads != 1);
+    let schedule = ExecutionPlan::new(&steps, tuning, threads != 1);
     Ok(schedule.slots * program.degree.get() * size_of::<u64>())
 }
 
@@ -95,7 +95,7 @@ pub struct Executor {
     program: KernelProgram,
     ring: Arc<Ring>,
     steps: Steps,
-    schedule: Schedule,
+    schedule: ExecutionPlan,
     /// The keys of [`Steps::keys`], and for each limb of the ring's table its place in the key.
     keys: Vec<(Arc<SwitchingKey>, Vec<Option<usize>>)>,
     /// The limbs of [`Steps::plaintexts`]; none if they are made at each use.
@@ -148,7 +148,7 @@ impl Executor {
             }
         };
         let steps = Steps::new(program, tuning.combine_bytes);
-        let schedule = Schedule::new(&steps, tuning, pool.is_some());
+        let schedule = ExecutionPlan::new(&steps, tuning, pool.is_some());
         let place = |key: &Arc<SwitchingKey>| {
             let position = |limb| key.limbs().iter().position(|&other| other == limb);
             (Arc::clone(key), ring.limb_ids().into_iter().map(position).collect())

@@ -58,7 +58,7 @@ pub(super) struct Level {
 
 /// The whole order.
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(super) struct ExecutionPlan {
     pub levels: Vec<Level>,
     /// Buffers beyond the outputs'.
     pub slots: usize,
@@ -381,7 +381,7 @@ impl Buffers {
     }
 }
 
-impl Schedule {
+impl ExecutionPlan {
     /// Of `steps`; `parallel` if the tasks of a level may run at the same time.
     pub(super) fn new(steps: &Steps, tuning: Tuning, parallel: bool) -> Self {
         let mut levels_of = levels(steps, tuning.window);

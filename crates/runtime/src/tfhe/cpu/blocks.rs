@@ -1,8 +1,8 @@
-//! How a batch of blind rotations is cut into blocks, and a block into bundles.
+//! How a batch of blind rotations is cut into blocks, and a block into batches across lanes.
 
 use crate::tfhe::RunError;
 use polyfabric_kernels::Torus;
-use polyfabric_kernels::external_product::{BUNDLE, ExternalProduct};
+use polyfabric_kernels::external_product::{ExternalProduct, LANE_BATCH};
 use polyfabric_kernels::isa::{Isa, IsaError};
 use polyfabric_schemes::tfhe::Parameters;
 
@@ -10,8 +10,8 @@ use polyfabric_schemes::tfhe::Parameters;
 /// key row and the transforms.
 const BLOCK_BYTES: usize = 384 << 10;
 
-/// Bytes of spectra that a bundle may take.
-const BUNDLE_BYTES: usize = 1 << 20;
+/// Bytes of spectra that a batch across lanes may take.
+const LANE_BATCH_BYTES: usize = 1 << 20;
 
 /// Torus elements of a GLWE ciphertext.
 pub(super) fn glwe_len(parameters: &Parameters) -> usize {
@@ -25,13 +25,13 @@ pub(super) fn product<T: Torus>(parameters: &Parameters, isa: Isa) -> Result<Ext
     Ok(product.ok_or(IsaError::Absent { isa })?)
 }
 
-/// The sizes of blocks and bundles for one parameter set.
+/// The sizes of blocks and batches across lanes for one parameter set.
 pub(super) struct Blocks {
     /// Ciphertexts that the cache holds, one at least.
     fitting: usize,
     threads: usize,
     /// Whether eight spectra of each row are taken at once, and fit the second-level cache.
-    bundles: bool,
+    lane_batches: bool,
 }
 
 /// The forms of the transformed key that a batch reads.
@@ -39,18 +39,18 @@ pub(super) struct Blocks {
 pub(super) struct Forms {
     /// That for ciphertexts one by one.
     pub alone: bool,
-    /// That for bundles.
+    /// That for batches across lanes.
     pub together: bool,
 }
 
 impl Blocks {
     pub fn new<T: Torus>(parameters: &Parameters, product: &ExternalProduct<T>, threads: usize) -> Self {
         let exponents = parameters.lwe_dimension().ciphertext_len() * size_of::<u32>();
-        let spectra = BUNDLE * product.rows() * parameters.ring_degree().get() * size_of::<f64>();
+        let spectra = LANE_BATCH * product.rows() * parameters.ring_degree().get() * size_of::<f64>();
         Self {
             fitting: (BLOCK_BYTES / (glwe_len(parameters) * size_of::<T>() + exponents)).max(1),
             threads,
-            bundles: product.bundles() && spectra <= BUNDLE_BYTES,
+            lane_batches: product.lane_batches() && spectra <= LANE_BATCH_BYTES,
         }
     }
 
@@ -59,12 +59,12 @@ impl Blocks {
         let share = count.div_ceil(self.threads);
         // Blocks of equal size: 64 ciphertexts in blocks of at most 40 are two of 32.
         let block = share.div_ceil(share.div_ceil(self.fitting).max(1)).max(1);
-        if self.bundled(block) > 0 { block.next_multiple_of(BUNDLE).min(share) } else { block }
+        if self.bundled(block) > 0 { block.next_multiple_of(LANE_BATCH).min(share) } else { block }
     }
 
-    /// How many of `count` ciphertexts of a block are taken in bundles.
+    /// How many of `count` ciphertexts of a block are taken in batches across lanes.
     pub fn bundled(&self, count: usize) -> usize {
-        if self.bundles { count / BUNDLE * BUNDLE } else { 0 }
+        if self.lane_batches { count / LANE_BATCH * LANE_BATCH } else { 0 }
     }
 
     /// The forms of the key that a batch reads.

@@ -7,7 +7,7 @@ use crate::tfhe::phases::switched;
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::aligned::{AlignedTorus, AlignedVector};
 use polyfabric_kernels::cancel;
-use polyfabric_kernels::external_product::{BUNDLE, ExternalProduct};
+use polyfabric_kernels::external_product::{ExternalProduct, LANE_BATCH};
 use polyfabric_kernels::isa::Isa;
 use polyfabric_kernels::key_switch::KeySwitch;
 use polyfabric_kernels::rotation::rotate;
@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 
 /// A bootstrapping key in the transform domain, for all executors of that key.
 ///
-/// For each iteration what [`ExternalProduct::transform_key`] makes of its patterns: for ciphertexts one by one, and for bundles. Each is made when
+/// For each iteration what [`ExternalProduct::transform_key`] makes of its patterns: for ciphertexts one by one, and for batches across lanes. Each is made when
 /// a rotation first needs it, as many programs need only one.
 #[derive(Debug, Default)]
 pub struct TransformedKey {
@@ -31,7 +31,7 @@ pub struct TransformedKey {
 
 impl TransformedKey {
     /// Bytes of what has been transformed: for ciphertexts one by one 8 for each of the key's numbers, or 6 on the 32-bit torus, and for
-    /// bundles 8; both when there have been some of each.
+    /// batches across lanes 8; both when there have been some of each.
     pub fn bytes(&self) -> u64 {
         let numbers: usize =
             [&self.alone, &self.together].into_iter().filter_map(OnceLock::get).map(|key| key.len()).sum();
@@ -106,16 +106,16 @@ impl<'k, T: Torus> Executor<'k, T> {
     }
 
     /// What [`ExternalProduct::transform_key`] makes of the whole key. Not for a thread of the pool, which would wait for the others.
-    fn transformed(&self, bundles: bool) -> &[f64] {
-        let made = if bundles { &self.transformed.together } else { &self.transformed.alone };
+    fn transformed(&self, lane_batches: bool) -> &[f64] {
+        let made = if lane_batches { &self.transformed.together } else { &self.transformed.alone };
         made.get_or_init(|| {
             let (ggsw, ggsw_len) = (self.key.bootstrap_key(), self.product.ggsw_len());
-            let mut spectra = AlignedVector::zeros(ggsw.len() / ggsw_len * self.product.key_len(bundles));
+            let mut spectra = AlignedVector::zeros(ggsw.len() / ggsw_len * self.product.key_len(lane_batches));
             self.pool.install(|| {
                 let ggsw = ggsw.par_chunks(self.key.unrolling().patterns() * ggsw_len);
-                spectra.par_chunks_mut(self.iteration_len(bundles)).zip(ggsw).for_each(|(spectra, ggsw)| {
+                spectra.par_chunks_mut(self.iteration_len(lane_batches)).zip(ggsw).for_each(|(spectra, ggsw)| {
                     cancel::check();
-                    self.product.transform_key(ggsw, bundles, spectra);
+                    self.product.transform_key(ggsw, lane_batches, spectra);
                 });
             });
             spectra
@@ -123,8 +123,8 @@ impl<'k, T: Torus> Executor<'k, T> {
     }
 
     /// Numbers of the transformed key that an iteration reads, but for the last one, which may have fewer patterns.
-    fn iteration_len(&self, bundles: bool) -> usize {
-        self.key.unrolling().patterns() * self.product.key_len(bundles)
+    fn iteration_len(&self, lane_batches: bool) -> usize {
+        self.key.unrolling().patterns() * self.product.key_len(lane_batches)
     }
 
     /// Bytes that the key-switching key takes besides its own: as many again where batches are multiplied byte by byte.
@@ -195,35 +195,42 @@ impl<'k, T: Torus> Executor<'k, T> {
         let count = exponents.len() / size;
         let bundled = self.blocks.bundled(count);
         let mut workspace = self.product.workspace();
-        let mut bundle_workspace = if bundled > 0 { self.product.bundle_workspace() } else { None };
+        let mut lane_batch_workspace = if bundled > 0 { self.product.lane_batch_workspace() } else { None };
         let bits = self.key.unrolling().bits() as usize;
-        let mut patterns = Vec::with_capacity(BUNDLE * self.key.unrolling().patterns());
+        let mut patterns = Vec::with_capacity(LANE_BATCH * self.key.unrolling().patterns());
         // The last group of secret bits may be smaller, and have fewer patterns.
-        let (of_bundles, of_one) = (self.iteration_len(true), self.iteration_len(false));
-        let (mut keys_together, mut keys_alone) = (keys.together.chunks(of_bundles), keys.alone.chunks(of_one));
+        let (of_lane_batches, of_one) = (self.iteration_len(true), self.iteration_len(false));
+        let (mut keys_together, mut keys_alone) = (keys.together.chunks(of_lane_batches), keys.alone.chunks(of_one));
         let lone = count - bundled == 1;
         for (index, first) in (0..size - 1).step_by(bits).enumerate() {
             cancel::check();
             let group = first..(first + bits).min(size - 1);
             let key_together = keys_together.next().unwrap_or(&[]);
             let key_alone = keys_alone.next().unwrap_or(&[]);
-            // Each bundle fetches its share of their next key, and each single ciphertext of theirs. One that has the key for itself reads it in the
+            // Each batch across lanes fetches its share of their next key, and each single ciphertext of theirs. One that has the key for itself reads it in the
             // middle of an iteration: what it fetches runs ahead of that by a part, or two whole keys would wait in the second-level cache.
-            let next = (index + 1) * of_bundles;
-            let mut shares_together = shares(keys.together, next..next + of_bundles, bundled / BUNDLE);
+            let next = (index + 1) * of_lane_batches;
+            let mut shares_together = shares(keys.together, next..next + of_lane_batches, bundled / LANE_BATCH);
             let next = index * of_one + if lone { of_one / 4 } else { of_one };
             let mut shares_alone = shares(keys.alone, next..next + of_one, count - bundled);
             let (together, alone) = accumulators.split_at_mut(bundled * glwe);
             let (exponents_together, exponents_alone) = exponents.split_at(bundled * size);
-            if let Some(workspace) = &mut bundle_workspace {
-                let bundles = together.chunks_exact_mut(BUNDLE * glwe);
-                for (accumulators, exponents) in bundles.zip(exponents_together.chunks_exact(BUNDLE * size)) {
+            if let Some(workspace) = &mut lane_batch_workspace {
+                let lane_batches = together.chunks_exact_mut(LANE_BATCH * glwe);
+                for (accumulators, exponents) in lane_batches.zip(exponents_together.chunks_exact(LANE_BATCH * size)) {
                     let next = shares_together.next().unwrap_or(&[]);
                     patterns.clear();
                     for exponents in exponents.chunks_exact(size) {
                         pattern_exponents(&exponents[group.clone()], &mut patterns);
                     }
-                    self.product.bundle_multiply_add(key_together, next, &patterns, bits > 1, accumulators, workspace);
+                    self.product.lane_batch_multiply_add(
+                        key_together,
+                        next,
+                        &patterns,
+                        bits > 1,
+                        accumulators,
+                        workspace,
+                    );
                 }
             }
             for (c, exponents) in exponents_alone.chunks_exact(size).enumerate() {

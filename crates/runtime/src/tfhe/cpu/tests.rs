@@ -123,7 +123,7 @@ fn agrees_unrolled<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
 #[test]
 fn unrolled_keys_give_the_interpreters_phases() {
     for unrolling in [KeyUnrolling::TWO, KeyUnrolling::FOUR] {
-        // On each of two threads a bundle, and on one what is left.
+        // On each of two threads a batch across lanes, and on one what is left.
         agrees_unrolled::<u32>("toy-256", unrolling, 17);
         agrees_unrolled::<u32>("toy-512-k2", unrolling, 2);
         agrees_unrolled::<u64>("toy-256-t64", unrolling, 2);

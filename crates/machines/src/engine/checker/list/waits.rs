@@ -30,7 +30,7 @@ impl Accessor {
 
 /// Events of a unit without a gap.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct BusySpan {
     first: usize,
     blame: Blame,
     events: u32,
@@ -54,7 +54,7 @@ pub(super) struct Waits {
     tallies: Vec<Tally>,
     /// Of every unit, until when it has been accounted for, and the events that follow one another up to there.
     until: Vec<Option<i64>>,
-    runs: Vec<Option<Run>>,
+    runs: Vec<Option<BusySpan>>,
     waiting: Vec<Option<Waiting>>,
     writers: Vec<Option<Accessor>>,
     readers: Vec<Option<Accessor>>,
@@ -93,10 +93,10 @@ impl Waits {
         self.runs[resource] = match self.runs[resource] {
             _ if on_wire => None,
             Some(run) if again => {
-                (run.events < LONG_RUN).then(|| Run { events: run.events + 1, cycles: run.cycles + cycles, ..run })
+                (run.events < LONG_RUN).then(|| BusySpan { events: run.events + 1, cycles: run.cycles + cycles, ..run })
             }
             None if again => None,
-            _ => Some(Run { first: number, blame, events: 1, cycles }),
+            _ => Some(BusySpan { first: number, blame, events: 1, cycles }),
         };
         let class = self.class_of[resource];
         let own = if class.is_some() { work(resources, event) } else { Tally::default() };

@@ -54,7 +54,7 @@ OWNERS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RunOptions:
     """The command line of one run. A field that is not given has its default."""
 
     program: str

@@ -5,7 +5,7 @@
 //! stay one after the other, and words of 32 bits change places, once for all levels of digits and once for the sums.
 //!
 //! A spectrum has for each point eight real parts, then eight imaginary ones; every eighth point of the tree's order lies beside the one before it, and the
-//! eight such sequences one after the other. A sequence goes through all levels but the last three at once, by way of room that stays in the
+//! eight such sequences one after the other. A sequence goes through all levels but the last three at once, by way of scratch that stays in the
 //! first-level cache, and is written past it once; the last three levels, the products and the first three inverse levels go node by node of eight
 //! points, whose lines are written again for sums alone. The key has its numbers in the order of the tree's points. Each lane's operations are those of [`super::product`], in their order: results are the same to the bit.
 
@@ -18,10 +18,10 @@ use super::product::{MAX_PATTERNS, Shape};
 use super::words::{Field, Mixed, Rotated, STEP};
 
 /// Ciphertexts of a bundle.
-pub const BUNDLE: usize = 8;
+pub const LANE_BATCH: usize = 8;
 
 /// Numbers of a point.
-const POINT: usize = 2 * BUNDLE;
+const POINT: usize = 2 * LANE_BATCH;
 
 /// Numbers from every eighth point of a spectrum of `points` points to the ones after them: two lines more than they have, or all would meet in the same
 /// lines of the first-level cache.
@@ -43,9 +43,9 @@ pub(super) const fn spectrum_len(points: usize) -> usize {
 /// Numbers that the monomial of one pattern takes: one block of points.
 pub(super) const MONOMIAL: usize = BLOCK * POINT;
 
-/// Room for one product.
+/// Scratch for one product.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct Scratch {
     /// Two words a number, of one column: [`pairs_len`]. Prepared words on the way in, sums on the way out.
     pub pairs: *mut f64,
     /// Every eighth point of a spectrum, N numbers.
@@ -63,12 +63,12 @@ const fn pair_apart(degree: usize) -> usize {
     degree + 16
 }
 
-/// Numbers of [`Room::pairs`].
+/// Numbers of [`Scratch::pairs`].
 pub(super) const fn pairs_len(degree: usize) -> usize {
     4 * pair_apart(degree)
 }
 
-/// Numbers of [`Room::node`].
+/// Numbers of [`Scratch::node`].
 pub(super) const fn node_len(rows: usize) -> usize {
     rows * EIGHT
 }
@@ -98,7 +98,7 @@ pub(super) unsafe fn product<V: Lanes>(
     accumulators: *mut u32,
     iteration: Iteration<'_>,
     key: *const f64,
-    room: Room,
+    scratch: Scratch,
     rounding: Option<u32>,
     mut ahead: Ahead,
 ) {
@@ -110,7 +110,7 @@ pub(super) unsafe fn product<V: Lanes>(
         let glwe = columns * degree;
         let mut mixed: Mixed = [[0; 2 * STEP]; 8];
         if let Iteration::Patterns(exponents, patterns, roots) = iteration {
-            monomials::<V>(exponents, patterns, roots, room.monomials);
+            monomials::<V>(exponents, patterns, roots, scratch.monomials);
         }
         for column in 0..columns {
             let own = accumulators.wrapping_add(column * degree).cast_const();
@@ -121,7 +121,7 @@ pub(super) unsafe fn product<V: Lanes>(
                     while start < degree {
                         let (mut from, negated, end) = rotated.run(start);
                         for at in (start..end).step_by(STEP) {
-                            let to = room.pairs.add(at);
+                            let to = scratch.pairs.add(at);
                             let rows = (from, negated);
                             V::pairs_of_eight::<true>(rows, own.add(at), glwe, preparation, to, pair_apart(degree));
                             from = from.map(|from| from.wrapping_add(STEP));
@@ -132,45 +132,45 @@ pub(super) unsafe fn product<V: Lanes>(
                 Iteration::Patterns(..) => {
                     let from = ([own; 8], [0; 8]);
                     for at in (0..degree).step_by(STEP) {
-                        let to = room.pairs.add(at);
+                        let to = scratch.pairs.add(at);
                         V::pairs_of_eight::<false>(from, own.add(at), glwe, preparation, to, pair_apart(degree));
                     }
                 }
             }
             for first in 0..8 {
                 ahead.step::<V>(1);
-                let pairs = room.pairs.add(first / 2 * pair_apart(degree));
+                let pairs = scratch.pairs.add(first / 2 * pair_apart(degree));
                 for level in 0..levels {
-                    let spectrum = room.spectra.add((column * levels + level) * length + first * eighth);
+                    let spectrum = scratch.spectra.add((column * levels + level) * length + first * eighth);
                     let field = Field::new(preparation, level as u32, first % 2 == 1);
                     for lane in parts::<V>() {
                         let digits = Digits { pairs: pairs.add(lane), field };
-                        columns_down::<V>(plan, digits, room.points.add(lane), spectrum.add(lane));
+                        columns_down::<V>(plan, digits, scratch.points.add(lane), spectrum.add(lane));
                     }
                 }
             }
         }
         match (columns, rows) {
-            (2, 4) if V::SHAPED => middle::<V, 2, 4>(plan, rows, iteration, key, room, &mut ahead),
-            (2, 6) if V::SHAPED => middle::<V, 2, 6>(plan, rows, iteration, key, room, &mut ahead),
-            (3, 6) if V::SHAPED => middle::<V, 3, 6>(plan, rows, iteration, key, room, &mut ahead),
-            (4, 12) if V::SHAPED => middle::<V, 4, 12>(plan, rows, iteration, key, room, &mut ahead),
-            (2, _) => middle::<V, 2, 0>(plan, rows, iteration, key, room, &mut ahead),
-            (3, _) => middle::<V, 3, 0>(plan, rows, iteration, key, room, &mut ahead),
-            (_, _) => middle::<V, 4, 0>(plan, rows, iteration, key, room, &mut ahead),
+            (2, 4) if V::SHAPED => middle::<V, 2, 4>(plan, rows, iteration, key, scratch, &mut ahead),
+            (2, 6) if V::SHAPED => middle::<V, 2, 6>(plan, rows, iteration, key, scratch, &mut ahead),
+            (3, 6) if V::SHAPED => middle::<V, 3, 6>(plan, rows, iteration, key, scratch, &mut ahead),
+            (4, 12) if V::SHAPED => middle::<V, 4, 12>(plan, rows, iteration, key, scratch, &mut ahead),
+            (2, _) => middle::<V, 2, 0>(plan, rows, iteration, key, scratch, &mut ahead),
+            (3, _) => middle::<V, 3, 0>(plan, rows, iteration, key, scratch, &mut ahead),
+            (_, _) => middle::<V, 4, 0>(plan, rows, iteration, key, scratch, &mut ahead),
         }
         for column in 0..columns {
             for first in 0..8 {
                 ahead.step::<V>(1);
-                let spectrum = room.spectra.add(column * length + first * eighth);
+                let spectrum = scratch.spectra.add(column * length + first * eighth);
                 for lane in parts::<V>() {
-                    let (points, pairs) = (room.points.add(lane), room.pairs.add(lane));
+                    let (points, pairs) = (scratch.points.add(lane), scratch.pairs.add(lane));
                     columns_up::<V>(plan, first, spectrum.add(lane), points, pairs, rounding);
                 }
             }
             for at in (0..degree).step_by(STEP) {
                 let to = accumulators.add(column * degree + at);
-                V::add_to_eight(room.pairs.add(at), pair_apart(degree), rounding.unwrap_or(0), to, glwe);
+                V::add_to_eight(scratch.pairs.add(at), pair_apart(degree), rounding.unwrap_or(0), to, glwe);
             }
         }
     }
@@ -179,7 +179,7 @@ pub(super) unsafe fn product<V: Lanes>(
 /// The lanes that `V`'s vectors begin with. Functions below take pointers to numbers of the first of a vector's lanes.
 #[inline(always)]
 fn parts<V: Lanes>() -> impl Iterator<Item = usize> {
-    (0..BUNDLE).step_by(V::WIDTH)
+    (0..LANE_BATCH).step_by(V::WIDTH)
 }
 
 /// Blocks of a spectrum: `BLOCKS`, or if that is 0 as many as there are. Addresses are constants where they are known.
@@ -253,8 +253,8 @@ unsafe fn first<V: Lanes, const R: u32, const BLOCKS: usize>(
         for i in 0..stride {
             let mut x = [zero::<V>(); 8];
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {
-                let at = pairs.add((r * stride + i) * BUNDLE);
-                let im = V::from_field(at.add(points * BUNDLE), field);
+                let at = pairs.add((r * stride + i) * LANE_BATCH);
+                let im = V::from_field(at.add(points * LANE_BATCH), field);
                 *x = Complex { re: V::from_field(at, field), im };
             }
             node_down::<V, R>(&mut x, pass.down.as_ptr());
@@ -296,7 +296,7 @@ unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize>(
     rows: usize,
     iteration: Iteration<'_>,
     key: *const f64,
-    room: Room,
+    scratch: Scratch,
     ahead: &mut Ahead,
 ) {
     let length = spectrum_len(plan.points);
@@ -306,24 +306,30 @@ unsafe fn middle<V: Lanes, const C: usize, const ROWS: usize>(
         for block in 0..plan.points / BLOCK {
             if let Iteration::Patterns(exponents, patterns, roots) = iteration {
                 for (pattern, scale) in scales.chunks_exact_mut(POINT).enumerate().take(patterns) {
-                    for lane in 0..BUNDLE {
+                    for lane in 0..LANE_BATCH {
                         let (re, im) = roots.block(exponents[lane * patterns + pattern], block);
-                        (scale[lane], scale[BUNDLE + lane]) = (re, im);
+                        (scale[lane], scale[LANE_BATCH + lane]) = (re, im);
                     }
                 }
             }
             for index in 0..8 {
-                let spectra = room.spectra.add((block * 8 + index) * POINT);
+                let spectra = scratch.spectra.add((block * 8 + index) * POINT);
                 if index == 0 {
                     (0..rows).for_each(|_| ahead.step::<V>(1));
                 }
                 for lane in parts::<V>() {
-                    let (spectra, points) = (spectra.add(lane), room.node.add(lane));
+                    let (spectra, points) = (spectra.add(lane), scratch.node.add(lane));
                     for row in 0..rows {
                         eight_down::<V>(plan, block, index, spectra.add(row * length), points.add(row * EIGHT));
                     }
                     let node = Node::<ROWS> { rows, points, block, index };
-                    products::<V, C, ROWS>(node, iteration, scales.as_ptr().add(lane), key, room.monomials.add(lane));
+                    products::<V, C, ROWS>(
+                        node,
+                        iteration,
+                        scales.as_ptr().add(lane),
+                        key,
+                        scratch.monomials.add(lane),
+                    );
                     for column in 0..C {
                         eight_up::<V>(plan, points.add(column * EIGHT), spectra.add(column * length));
                     }
@@ -457,7 +463,7 @@ pub(super) fn lane_of(node: usize) -> usize {
 }
 
 /// For each pattern, at each place of a block in the order of the key, what [`Roots::places`] gives each ciphertext. SAFETY: `V`'s set is
-/// present, and there is room.
+/// present, and there is scratch.
 #[inline(always)]
 unsafe fn monomials<V: Lanes>(exponents: &[u32], patterns: usize, roots: &Roots, to: *mut f64) {
     // SAFETY: this function's contract.
@@ -468,8 +474,9 @@ unsafe fn monomials<V: Lanes>(exponents: &[u32], patterns: usize, roots: &Roots,
             let mut numbers = [[0.0; POINT]; 16];
             for (place, numbers) in numbers.iter_mut().enumerate() {
                 let place = if place < 8 { place } else { 8 * (place - 8) };
-                for lane in 0..BUNDLE {
-                    (numbers[lane], numbers[BUNDLE + lane]) = roots.place(exponents[lane * patterns + pattern], place);
+                for lane in 0..LANE_BATCH {
+                    (numbers[lane], numbers[LANE_BATCH + lane]) =
+                        roots.place(exponents[lane * patterns + pattern], place);
                 }
             }
             for lane in parts::<V>() {
@@ -649,13 +656,13 @@ unsafe fn untwisted<V: Lanes, const R: u32, const BLOCKS: usize, const BOUNDED: 
                     re = re.reduce_32().add(V::splat(magic(0)));
                     im = im.reduce_32().add(V::splat(magic(0)));
                 }
-                let to = sums.add((r * stride + i) * BUNDLE);
+                let to = sums.add((r * stride + i) * LANE_BATCH);
                 if odd {
                     re.store_above(to);
-                    im.store_above(to.add(points * BUNDLE));
+                    im.store_above(to.add(points * LANE_BATCH));
                 } else {
                     re.store(to);
-                    im.store(to.add(points * BUNDLE));
+                    im.store(to.add(points * LANE_BATCH));
                 }
             }
         }

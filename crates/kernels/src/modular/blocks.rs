@@ -3,37 +3,37 @@
 use super::Modulus;
 
 /// Residues of a row that stand together.
-pub const TURN: usize = 8;
+pub const BLOCK: usize = 8;
 
-/// Words that [`TURN`] residues of `modulus` take: as many as one residue takes bytes.
-pub fn turn_width(modulus: Modulus) -> usize {
+/// Words that [`BLOCK`] residues of `modulus` take: as many as one residue takes bytes.
+pub fn block_width(modulus: Modulus) -> usize {
     modulus.bits().div_ceil(8) as usize
 }
 
-/// Packs [`TURN`] `residues` into the words of `turn`, which are as many as each residue has bytes.
+/// Packs [`BLOCK`] `residues` into the words of `block`, which are as many as each residue has bytes.
 ///
 /// # Panics
 /// Unless there are so many residues, and from one to eight words.
-pub fn pack_turn(residues: &[u64], turn: &mut [u64]) {
-    assert!(residues.len() == TURN && (1..=8).contains(&turn.len()), "eight residues of up to eight bytes");
-    let bits = 8 * turn.len();
-    turn.fill(0);
+pub fn pack_block(residues: &[u64], block: &mut [u64]) {
+    assert!(residues.len() == BLOCK && (1..=8).contains(&block.len()), "eight residues of up to eight bytes");
+    let bits = 8 * block.len();
+    block.fill(0);
     for (place, &residue) in residues.iter().enumerate() {
         let (word, shift) = (place * bits / 64, place * bits % 64);
-        turn[word] |= residue << shift;
+        block[word] |= residue << shift;
         if shift + bits > 64 {
-            turn[word + 1] |= residue >> (64 - shift);
+            block[word + 1] |= residue >> (64 - shift);
         }
     }
 }
 
-/// Residue `place` of a turn.
+/// Residue `place` of a block.
 #[inline]
-pub fn in_turn(turn: &[u64], place: usize) -> u64 {
-    let bits = 8 * turn.len();
+pub fn in_block(block: &[u64], place: usize) -> u64 {
+    let bits = 8 * block.len();
     let (word, shift) = (place * bits / 64, place * bits % 64);
-    let rest = if shift + bits > 64 { turn[word + 1] << (64 - shift) } else { 0 };
-    (turn[word] >> shift | rest) & (u64::MAX >> (64 - bits))
+    let rest = if shift + bits > 64 { block[word + 1] << (64 - shift) } else { 0 };
+    (block[word] >> shift | rest) & (u64::MAX >> (64 - bits))
 }
 
 #[cfg(test)]
@@ -55,9 +55,9 @@ mod tests {
                 1 << (8 * width - 1),
                 0x7f,
             ];
-            let mut turn = vec![u64::MAX; width];
-            pack_turn(&residues, &mut turn);
-            assert_eq!(std::array::from_fn(|place| in_turn(&turn, place)), residues, "{width} bytes");
+            let mut block = vec![u64::MAX; width];
+            pack_block(&residues, &mut block);
+            assert_eq!(std::array::from_fn(|place| in_block(&block, place)), residues, "{width} bytes");
         }
     }
 }

@@ -7,20 +7,20 @@ const REMEMBERED: usize = 48;
 
 /// The reservations of one resource: sorted, disjoint, touching ones merged.
 #[derive(Clone, Debug)]
-pub struct Timeline {
+pub struct Reservations {
     busy: VecDeque<(u64, u64)>,
     /// Nothing can be reserved before this cycle.
     floor: u64,
     remembered: usize,
 }
 
-impl Default for Timeline {
+impl Default for Reservations {
     fn default() -> Self {
         Self::remembering(REMEMBERED)
     }
 }
 
-impl Timeline {
+impl Reservations {
     /// Free, and remembers so many busy intervals.
     pub fn remembering(remembered: usize) -> Self {
         Self { busy: VecDeque::new(), floor: 0, remembered }
@@ -82,7 +82,7 @@ mod tests {
     proptest! {
         #[test]
         fn reservations_are_disjoint_and_earliest(requests in prop::collection::vec((0_u64..400, 1_u64..20), 1..60)) {
-            let mut timeline = Timeline::default();
+            let mut timeline = Reservations::default();
             let mut taken = vec![false; 4000];
             for (from, duration) in requests {
                 let at = timeline.earliest(from, duration);
