@@ -11,8 +11,8 @@ from ..errors import InputError
 from ..keys import CLIENT, SERVER, Keys, present
 from ..progress import ProgressHook, bars
 from ..reports.units import probability, scaled
-from .run_options import RunOptions
 from .console import out, print_json, security_warnings
+from .run_options import RunOptions
 
 GENERATIONS = 4
 """Played unless another number is asked for."""

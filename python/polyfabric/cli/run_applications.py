@@ -19,8 +19,8 @@ from ..apps.trained_digits import CLASSIFIERS, resnet
 from ..apps.trained_digits.classifier import classify as classify_by
 from ..reports.units import probability
 from . import life_run, show_elements, show_slots
-from .run_options import RunOptions
 from .console import out, print_json
+from .run_options import RunOptions
 from .show_trained import show_residual, show_trained
 
 
@@ -55,7 +55,9 @@ def trained(options: RunOptions) -> int:
 
 def example(options: RunOptions) -> int:
     """Runs a program of a paper, or its reduced twin, on an example that is drawn; right if the answer is that of other arithmetic in the clear."""
-    run = partial(execute, {**F1_PROGRAMS, **TWINS}[options.program], key_switch=options.key_switch, measure=options.measure)
+    run = partial(
+        execute, {**F1_PROGRAMS, **TWINS}[options.program], key_switch=options.key_switch, measure=options.measure
+    )
     return _whole(options, run, _show_on_slots, "measure", "key_switch")
 
 

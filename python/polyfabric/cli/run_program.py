@@ -12,8 +12,8 @@ from ..schemes.elements import ElementResult
 from ..schemes.plan import RunResult
 from ..stages import Decrypted, Steps
 from . import inputs, show_elements, show_slots
-from .run_options import FLAGS, OWNERS, RunOptions
 from .console import out, print_json, security_warnings
+from .run_options import FLAGS, OWNERS, RunOptions
 
 
 def run(options: RunOptions) -> int:

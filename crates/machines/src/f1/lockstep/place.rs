@@ -57,7 +57,7 @@ pub enum Ready {
     From(usize, u32),
 }
 
-/// A stay in a register.
+/// How long a value is in a register.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveRange {
     /// The cycle in which it is written.
@@ -97,7 +97,7 @@ pub enum Move {
 pub struct Spread {
     /// Their places among those of the hint; the first is in the first cluster.
     pub values: Vec<u32>,
-    /// Their stay, as long as the longest of them.
+    /// Their live range, as long as the longest of them.
     pub live_range: u32,
 }
 
@@ -181,7 +181,7 @@ pub struct Placer<'a> {
 pub struct Placed {
     /// Cycle, row and what happens, in no order.
     pub moves: Vec<(u64, usize, Move)>,
-    /// Stays in registers.
+    /// Live ranges in registers.
     pub live_ranges: Vec<LiveRange>,
     /// Vectors that clusters hold for each other.
     pub spreads: Vec<Spread>,
@@ -259,14 +259,9 @@ pub fn place(given: &Given, rows: usize, choice: &Choice, limit: &[u64]) -> Opti
             return None;
         }
     }
-    let end = placer.values.iter().map(|value| value.arrives).max().unwrap_or(0);
-    let end = placer
-        .live_ranges
-        .iter()
-        .map(|live_range| live_range.last + placer.beat)
-        .max()
-        .unwrap_or(0)
-        .max(end + placer.beat);
+    let arrived = placer.values.iter().map(|value| value.arrives).max().unwrap_or(0);
+    let read = placer.live_ranges.iter().map(|range| range.last).max().unwrap_or(0);
+    let end = arrived.max(read) + placer.beat;
     Some(Placed { moves: placer.moves, live_ranges: placer.live_ranges, spreads: placer.spreads, reached, end })
 }
 
