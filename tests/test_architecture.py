@@ -226,7 +226,15 @@ def test_a_machine_is_named_in_its_own_places_and_in_the_registry_alone(machine)
 
 def test_what_elements_and_slots_share_knows_neither():
     folder = ROOT / "python" / "polyfabric"
-    shared = ("stages.py", "sides.py", "runnable.py", "store.py", "models/model.py", "cli/run_options.py", "cli/inputs.py")
+    shared = (
+        "stages.py",
+        "sides.py",
+        "runnable.py",
+        "store.py",
+        "models/model.py",
+        "cli/run_options.py",
+        "cli/inputs.py",
+    )
     for name in (*shared, "schemes/plan.py"):
         code = code_of(folder / name)
         assert not re.findall(r"\b(?:Element|Slot)(?:Plan|Context|Result)\b|_native\.[A-Z]\w*\(", code), name

@@ -61,7 +61,7 @@ pub struct Run {
 pub struct Plan {
     /// What happens.
     pub placed: Placed,
-    /// The register of each stay.
+    /// The register of each live range.
     pub registers: Vec<u16>,
 }
 
@@ -199,7 +199,7 @@ impl Run {
     }
 }
 
-/// A register for each stay: by the order in which they begin, any that is free.
+/// A register for each live range: by the order in which they begin, any that is free.
 fn registers(live_ranges: &[LiveRange], count: usize) -> Option<Vec<u16>> {
     let mut order: Vec<usize> = (0..live_ranges.len()).collect();
     order.sort_unstable_by_key(|&live_range| live_ranges[live_range].from);

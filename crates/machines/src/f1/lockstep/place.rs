@@ -675,6 +675,14 @@ impl<'a> Placer<'a> {
         }
     }
 
+    /// A register from one cycle to another.
+    fn hold(&mut self, from: u64, last: u64) -> u32 {
+        self.live_ranges.push(LiveRange { from, last, column: self.here });
+        self.tables[self.here].count(from, 1);
+        self.tables[self.here].count(last + 1, -1);
+        self.live_ranges.len() as u32 - 1
+    }
+
     fn extend(&mut self, live_range: u32, last: u64) {
         let before = self.live_ranges[live_range as usize];
         if before.last < last {
@@ -729,18 +737,14 @@ impl<'a> Placer<'a> {
         if !self.access(arrival) || !self.access(at) {
             return None;
         }
-        let live_range = self.live_ranges.len() as u32;
-        self.live_ranges.push(LiveRange { from: arrival, last: at, column: self.here });
-        self.tables[self.here].count(arrival, 1);
-        self.tables[self.here].count(at + 1, -1);
+        let live_range = self.hold(arrival, at);
         self.done.push(Done::Brought(key, self.brought[key]));
         self.brought[key] = Some(live_range);
         self.moves.push((arrival, row, Move::Fetch(operand, live_range)));
         Some(From::LiveRange(live_range))
     }
 
-    /// A vector of the hint from the cluster that holds it for all. They come to all clusters at once, one to each, so that the port from
-    /// the scratchpad is taken for one beat only.
+    /// A vector of the hint from the cluster that holds it for all; to all at once, so that the scratchpad's port is taken for one beat.
     fn spread(&mut self, value: u32, at: u64) -> Option<From> {
         let network = self.latencies.network;
         let depart = at.checked_sub(network)?;
@@ -748,16 +752,14 @@ impl<'a> Placer<'a> {
             return None;
         }
         // The newest ones only: older ones have left their registers.
-        let newest = (0..self.spreads.len()).rev();
-        let newest =
-            newest.filter(|&index| self.live_ranges[self.spreads[index].live_range as usize].column == self.here);
-        let newest: Vec<usize> = newest.take(3).collect();
+        let own = |&index: &usize| self.live_ranges[self.spreads[index].live_range as usize].column == self.here;
+        let newest: Vec<usize> = (0..self.spreads.len()).rev().filter(own).take(3).collect();
         for index in newest {
             let Spread { values, live_range } = &self.spreads[index];
-            let (live_range, LiveRange { from, last, column }) = (*live_range, self.live_ranges[*live_range as usize]);
+            let (live_range, LiveRange { from, last, .. }) = (*live_range, self.live_ranges[*live_range as usize]);
             let holder = values.iter().position(|&held| held == value);
             let joins = self.columns.leave_together(values, value);
-            if column != self.here || from >= depart || (holder.is_none() && !joins) {
+            if from >= depart || (holder.is_none() && !joins) {
                 continue;
             }
             if last < depart {
@@ -790,10 +792,7 @@ impl<'a> Placer<'a> {
         let arrival = found?;
         self.receive(0, Operand::Shared(value), arrival);
         self.access(arrival);
-        let live_range = self.live_ranges.len() as u32;
-        self.live_ranges.push(LiveRange { from: arrival, last: depart, column: self.here });
-        self.tables[self.here].count(arrival, 1);
-        self.tables[self.here].count(depart + 1, -1);
+        let live_range = self.hold(arrival, depart);
         self.moves.push((arrival, 0, Move::Spread(self.spreads.len())));
         self.spreads.push(Spread { values: vec![value], live_range });
         Some(From::Cluster(0, live_range))
