@@ -30,6 +30,10 @@ _RESNET: Reading = {
     "name": "osiris-bootstrap-IV: set IV with log QP 1630, pairs of primes of 49 and 47 bits; two bootstraps a rectifier of degrees 15, 15 and 27",
     "evidence": "table II and its note print levels, alpha, P and log QP; section VI names Lee et al., whose rectifier takes 14 levels",
 }
+_ROTATIONS: Reading = {
+    "name": "the multiplexed parallel convolution of Lee et al., counted by its steps for our packing; baby and giant steps of the width that has fewest",
+    "evidence": "section VI names Lee et al. and BSGS, and prints neither count",
+}
 _ONCE = "blocks that are alike are scheduled once"
 
 _SINGLE = SlotParameters.of(
@@ -230,7 +234,7 @@ def _wider(lanes: int, bandwidth: str) -> Callable[[], list[Row]]:
 def _ratios() -> list[Row]:
     """What follows of times that were taken before."""
     rows: list[Row] = [
-        untold("section6.rotations", "the paper does not print how many rotations the convolutions of Lee et al. take"),
+        *_guarded("section6.rotations", None, _rotations)(),
         untold("section7.words", "no set here has levels of bootstrapping for words of 36 bits within log QP = 1630"),
     ]
 
@@ -238,6 +242,13 @@ def _ratios() -> list[Row]:
         return [*_dataflow(), *_power()]
 
     return rows + _guarded("figure12.dataflow", None, own)()
+
+
+def _rotations() -> list[Row]:
+    counts = resnet20.rotations().values()
+    by_channels, as_matrix = sum(each.by_channels for each in counts), sum(each.as_matrix for each in counts)
+    reason = f"{by_channels} rotations of all convolutions by channels, {as_matrix} baby and giant steps as matrices"
+    return [predicted("section6.rotations", by_channels / as_matrix, reason, readings=[_ROTATIONS])]
 
 
 def _dataflow() -> list[Row]:
