@@ -93,25 +93,25 @@ def _times(row: dict[str, Any] | None, note: str = "") -> tuple[str, str]:
     return (f"{_ms(row['ours_ms'])} against {_ms(row['peer']['ms'])}{note}", _ratio(row["peer"]))
 
 
-SPEED = ("work", "parameters", "ours, ms", "peer", "ms", "")
+SPEED = ("work", "ours, ms", "peer, ms", "")
 SHOWN = ("fpt-I", "morphling-IV")
 """Of the sets that were measured, one a width and ring degree."""
 
 
 def speed(beside_tfhe_rs: dict[str, Any], beside_lattigo: dict[str, Any]) -> Rows:
-    """The operations of programs: look-ups alone and in the largest batch, products and rotations of slots."""
-    work = {1: "one look-up", 64: "look-up in a batch of 64"}
+    """The operations of programs: look-ups alone and in the largest batch beside tfhe-rs, products and rotations of slots beside Lattigo."""
+    work = {1: "look-up", 64: "64 look-ups, each"}
     lines = [
-        (work[row["batch"]], row["set"], _ms(row["ours_ms"]), "tfhe-rs", _ms(row["peer"]["ms"]), _ratio(row["peer"]))
+        (f"{work[row['batch']]}, {row['set']}", _ms(row["ours_ms"]), _ms(row["peer"]["ms"]), _ratio(row["peer"]))
         for row in _tfhe_rows(beside_tfhe_rs)
         if row["set"] in SHOWN
         and (row["operation"], row["threads"], row["unroll"]) == ("pbs", 1, 1)
         and row["batch"] in work
     ]
     lines += [
-        line
-        for line in rns(beside_lattigo)
-        if line[3] == "Lattigo" and line[0].split()[-1] in ("multiply", "rotate", "hoisted")
+        (f"{row['op']}, {row['params'].split(',')[0]}", _ms(row["ours_ms"]), _ms(row["peer_ms"]), _ratio(row))
+        for row in _rns_rows(beside_lattigo)
+        if row["peer"] == "Lattigo" and row["op"].split()[-1] in ("multiply", "rotate", "hoisted")
     ]
     return lines
 

@@ -136,14 +136,16 @@ def read(name: str) -> dict[str, Any]:
 
 def provenance(found: dict[str, Any]) -> str:
     """The line below a table: which command found it, when and on what."""
+    return f"From `{found['command']}`, {recorded(found)}."
+
+
+def recorded(found: dict[str, Any]) -> str:
+    """When a result was found, and on what."""
     on = found["processor"]
     data = found["data"]
-    several = f", {len(data['runs'])} runs" if isinstance(data, dict) and "runs" in data else ""
+    several = f"{len(data['runs'])} runs, " if isinstance(data, dict) and "runs" in data else ""
     instructions = f", {', '.join(on['instructions'])}" if on["instructions"] else ""
-    return (
-        f"From `{found['command']}`{several}, {found['date']}, commit {found['commit']}, on {on['cores']} cores of {on['name']}"
-        f"{instructions}."
-    )
+    return f"{several}{found['date']}, commit {found['commit']}, on {on['cores']} cores of {on['name']}{instructions}"
 
 
 def make_all(*, keep: bool) -> int:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import bench_tables, machine_tables, results
 
@@ -28,6 +29,12 @@ class Table:
     columns: tuple[str, ...]
     rows: Callable[..., list[tuple[str, ...]]]
     """Rows of text, of the results' data."""
+
+    def source(self, found: list[dict[str, Any]]) -> str:
+        """The line below: of one result its command too, of several, whose own tables show it, only when and on what."""
+        if len(found) == 1:
+            return results.provenance(found[0])
+        return "; ".join(dict.fromkeys(map(results.recorded, found))) + "."
 
 
 TABLES: dict[str, Table] = {
@@ -53,7 +60,7 @@ def draw(name: str) -> str:
         "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
         for row in table.rows(*(one["data"] for one in found))
     ]
-    return "\n".join([*lines, "", "\n\n".join(map(results.provenance, found)), ""])
+    return "\n".join([*lines, "", table.source(found), ""])
 
 
 def drawn(text: str) -> str:

@@ -46,5 +46,6 @@ def test_every_example_can_be_read() -> None:
 
 
 def test_readme_is_short() -> None:
-    assert len(README.split()) <= 1200
+    words = [word for word in README.split() if re.search(r"\w", word)]
+    assert len(words) <= 1200, "rules of tables and the picture of the demo apart"
     assert max(len(line.split()) for line in README.split("\n") if not line.startswith(("|", "From "))) <= 40
