@@ -52,10 +52,19 @@ def morphling_applications(found: list[Row]) -> Rows:
 
     def cells(key: tuple[str, str], sets: dict[str, Row]) -> tuple[str, ...]:
         (first, *_) = sets.values()
-        counted = re.search(r"([\d,]+) look-ups", first["reason"])
+        # Not of a set whose schedule is too large for this command.
+        counts = (re.search(r"([\d,]+) look-ups", row["reason"]) for row in sets.values())
+        counted = next(filter(None, counts), None)
         published = rows.published(first).replace("-", "unknown")
         found = (sets.get(which) for which in "ABC")
-        seconds = ("-" if row is None else "failed" if row["failure"] else rows.number(row["model"]) for row in found)
+        seconds = (
+            "failed"
+            if row and row["failure"]
+            else "-"
+            if row is None or row["model"] is None
+            else rows.number(row["model"])
+            for row in found
+        )
         return (key[0], key[1], counted[1] if counted else "unknown", published, *seconds)
 
     return [cells(key, sets) for key, sets in made.items()]

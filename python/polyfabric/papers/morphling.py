@@ -32,8 +32,7 @@ _OF_AN_ORDER = {
 }
 _REASON = "first load to last store of one inference, every layer waiting for what it reads"
 TOO_LARGE = {("vgg-9", "A", "before")}
-"""Programs, sets and orders that are not timed among the others: sums are then of ciphertexts of 16 KiB, and the schedule takes about 11 GiB, by that of
-a network with a sixteenth of the pixels."""
+"""Programs, sets and orders that are not timed among the others: sums are then of ciphertexts of 16 KiB, and the schedule takes 9.2 GiB."""
 
 LARGE = "vgg-9"
 """The program whose schedules take gigabytes: one of them at a time."""
@@ -68,7 +67,7 @@ class Case:
             )
             return untold(
                 self.cell,
-                f"set {self.set}, key switch {self.order}; the schedule takes about 11 GiB: `{alone}` times it alone",
+                f"set {self.set}, key switch {self.order}; the schedule takes 9.2 GiB: `{alone}` times it alone",
             )
         try:
             report = machine.simulate(_plan(self.program, SETS[self.set], self.order, machine)).to_dict()
