@@ -310,7 +310,7 @@ def test_an_unknown_instruction_set_is_told(polyfabric, monkeypatch, command):
     done = polyfabric(*command)
     assert done.status == 2
     assert "Traceback" not in done.err
-    assert 'there is no instruction set "sse9" (POLYFABRIC_ISA); the sets are avx512, avx2, portable' in done.err
+    assert 'there is no instruction set "sse9" (POLYFABRIC_ISA); the sets are avx512, avx2, neon, portable' in done.err
 
 
 def test_debug_shows_the_traceback(polyfabric):

@@ -38,6 +38,8 @@ impl Peak {
             Isa::Avx512 => Loops { floats: x86::floats_512, integers: x86::integers_512, sum: x86::sum_512, lanes: 8 },
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => Loops { floats: x86::floats_256, integers: x86::integers_256, sum: x86::sum_256, lanes: 4 },
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => Loops { floats: fused, integers, sum, lanes: 2 },
             _ => Loops { floats, integers, sum, lanes: 2 },
         };
         let operations = (2 * ROUNDS * CHAINS * lanes) as f64;
@@ -91,6 +93,19 @@ fn floats() {
     for _ in 0..ROUNDS {
         for lane in chains.as_flattened_mut() {
             *lane = *lane * factor + addend;
+        }
+    }
+    black_box(chains);
+}
+
+/// [`floats`] with fused multiply-adds, which every aarch64 processor has.
+#[cfg(target_arch = "aarch64")]
+fn fused() {
+    let mut chains = [[1.0f64; 2]; CHAINS];
+    let (factor, addend) = (black_box(0.999_999_9f64), black_box(1e-9f64));
+    for _ in 0..ROUNDS {
+        for lane in chains.as_flattened_mut() {
+            *lane = lane.mul_add(factor, addend);
         }
     }
     black_box(chains);

@@ -178,6 +178,8 @@ impl ValuePermutation {
             // SAFETY: the set is present.
             return unsafe { self.apply_avx512(values, result, next_use) };
         }
+        // Plain code writes nothing past the cache.
+        let _ = next_use;
         self.apply_portable(values, result);
     }
 

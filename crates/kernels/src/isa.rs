@@ -16,6 +16,8 @@ pub const VARIABLE: &str = "POLYFABRIC_ISA";
 pub enum Isa {
     /// Plain Rust, on any processor.
     Portable,
+    /// NEON, which every aarch64 processor has.
+    Neon,
     /// AVX2 and FMA.
     Avx2,
     /// AVX-512 F, DQ, BW and VL; some kernels also use IFMA with VBMI, and VNNI, where they are there.
@@ -45,12 +47,13 @@ fn names(sets: impl IntoIterator<Item = Isa>) -> String {
 
 impl Isa {
     /// Every set, the fastest first.
-    pub const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
+    pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
 
     /// Its name, as [`VARIABLE`] has it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
+            Self::Neon => "neon",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
         }
@@ -60,6 +63,9 @@ impl Isa {
     pub fn is_present(self) -> bool {
         match self {
             Self::Portable => true,
+            // In the order of little ends alone: kernels read parts of words.
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => cfg!(all(target_feature = "neon", target_endian = "little")),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
             #[cfg(target_arch = "x86_64")]
@@ -69,7 +75,6 @@ impl Isa {
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vl")
             }
-            #[cfg(not(target_arch = "x86_64"))]
             _ => false,
         }
     }
@@ -175,7 +180,7 @@ mod tests {
         }
         assert_eq!(
             "avx".parse::<Isa>().unwrap_err().to_string(),
-            "there is no instruction set \"avx\" (POLYFABRIC_ISA); the sets are avx512, avx2, portable, and without the variable the processor's best is taken"
+            "there is no instruction set \"avx\" (POLYFABRIC_ISA); the sets are avx512, avx2, neon, portable, and without the variable the processor's best is taken"
         );
         let absent = IsaError::Absent { isa: Isa::Avx512 }.to_string();
         let present = names(Isa::present());

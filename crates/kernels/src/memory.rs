@@ -11,31 +11,58 @@ pub enum NextUse {
 }
 
 /// `next_use`, if words written past the cache may begin where `words` do.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) fn next_use_of(words: &[u64], next_use: NextUse) -> NextUse {
     if words.as_ptr().addr().is_multiple_of(LINE) { next_use } else { NextUse::Soon }
 }
 
 /// Orders what was written past the cache before everything that follows.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
 pub(crate) fn finish(next_use: NextUse) {
+    #[cfg(target_arch = "x86_64")]
     if next_use == NextUse::Late {
         // SAFETY: SSE is part of x86-64.
         unsafe { std::arch::x86_64::_mm_sfence() }
     }
+    // NEON kernels write nothing past it.
+    #[cfg(target_arch = "aarch64")]
+    let _ = next_use;
 }
 
 /// Begins to fetch the line at `address`, valid or not, into the second-level cache, where the processor has an instruction for it.
 #[inline(always)]
 pub(crate) fn fetch_line<T>(address: *const T) {
-    #[cfg(target_arch = "x86_64")]
+    fetch::<T, false>(address);
+}
+
+/// The same into the first-level cache, for vector kernels.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+pub(crate) fn fetch_line_near<T>(address: *const T) {
+    fetch::<T, true>(address);
+}
+
+#[inline(always)]
+fn fetch<T, const NEAR: bool>(address: *const T) {
     // SAFETY: SSE is part of x86-64, and the instruction ignores an address that is not valid.
+    #[cfg(target_arch = "x86_64")]
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(address.cast());
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        let address = address.cast();
+        if NEAR { _mm_prefetch::<_MM_HINT_T0>(address) } else { _mm_prefetch::<_MM_HINT_T1>(address) }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the instruction ignores an address that is not valid. (Miri knows no assembly.)
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    unsafe {
+        use std::arch::asm;
+        if NEAR {
+            asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        } else {
+            asm!("prfm pldl2keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        }
+    }
+    #[cfg(not(any(target_arch = "x86_64", all(target_arch = "aarch64", not(miri)))))]
     let _ = address;
 }
 

@@ -1,9 +1,13 @@
-//! The blocked product in f64, in AVX2 and in AVX-512 without IFMA.
+//! The blocked product in f64, in AVX2, in AVX-512 without IFMA and in NEON.
 
 use crate::isa::Isa;
 use crate::memory::{NextUse, finish, next_use_of};
 use crate::modular::Modulus;
-use crate::modular::float::{Avx2, Avx512, Floats, Residues, Split, Sum, split_capacity};
+#[cfg(target_arch = "aarch64")]
+use crate::modular::float::Neon;
+#[cfg(target_arch = "x86_64")]
+use crate::modular::float::{Avx2, Avx512};
+use crate::modular::float::{Floats, Residues, Split, Sum, split_capacity};
 use crate::modular::limb_float::write;
 
 /// Words that share a load of the matrix.
@@ -13,7 +17,7 @@ const WIDTH: usize = 16;
 /// below 2^`bits`.
 ///
 /// # Safety
-/// The processor has `isa`, AVX2 or AVX-512.
+/// The processor has `isa`, AVX2, AVX-512 or NEON.
 #[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn combine(
     isa: Isa,
@@ -28,12 +32,17 @@ pub(super) unsafe fn combine(
     // SAFETY: passed on.
     unsafe {
         match isa {
+            #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => in_avx512(modulus, bits, terms, row, constant, target, next_use),
+            #[cfg(target_arch = "x86_64")]
             _ => in_avx2(modulus, bits, terms, row, constant, target, next_use),
+            #[cfg(target_arch = "aarch64")]
+            _ => in_neon(modulus, bits, terms, row, constant, target, next_use),
         }
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn in_avx2(
     modulus: Modulus,
@@ -48,6 +57,7 @@ fn in_avx2(
     unsafe { columns::<Avx2, 2>(modulus, bits, terms, row, constant, target, next_use) }
 }
 
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
 fn in_avx512(
     modulus: Modulus,
@@ -60,6 +70,21 @@ fn in_avx512(
 ) -> usize {
     // SAFETY: the set is present.
     unsafe { columns::<Avx512, 2>(modulus, bits, terms, row, constant, target, next_use) }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+fn in_neon(
+    modulus: Modulus,
+    bits: u32,
+    terms: &[&[u64]],
+    row: &[u64],
+    constant: u64,
+    target: &mut [u64],
+    next_use: NextUse,
+) -> usize {
+    // SAFETY: the set is present. Four registers at a time: thirty-two have room for their sums.
+    unsafe { columns::<Neon, 4>(modulus, bits, terms, row, constant, target, next_use) }
 }
 
 /// [`combine`], `R` registers at a time. SAFETY: the set is present.

@@ -15,14 +15,14 @@
 //! that stay in the first-level cache for all p_j.
 
 mod exact;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod float;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 
 use crate::isa::Isa;
 use crate::memory::NextUse;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::modular::Form;
 use crate::modular::{Limb, Modulus};
 use exact::ExactQuotient;
@@ -245,10 +245,11 @@ impl BaseConverter {
     fn product(&self, index: usize, terms: &[&[u64]], constant: u64, target: &mut [u64], next_use: NextUse) {
         let (limb, row) = (self.to_limbs[index], &self.rows[index]);
         let modulus = limb.modulus();
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         let done = {
             let widest = self.from.moduli.iter().map(|q| q.bits()).max().unwrap_or(0);
             match limb.form() {
+                #[cfg(target_arch = "x86_64")]
                 Form::Ifma if widest <= crate::modular::ifma::MAX_BITS => {
                     // SAFETY: a limb has the form only if the processor has IFMA and the modulus suits it.
                     unsafe { ifma::combine(modulus, widest, terms, row, constant, target, next_use) }
@@ -260,7 +261,7 @@ impl BaseConverter {
                 _ => 0,
             }
         };
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let done = {
             let _ = next_use;
             0

@@ -183,6 +183,13 @@ mod avx512_adder {
     use super::*;
     kernels!(Avx512AdderKernels, crate::fft::avx512::Avx512<true>, "avx512f,avx512dq,avx512bw,avx512vl");
 }
+#[cfg(target_arch = "aarch64")]
+mod neon {
+    use super::*;
+    kernels!(NeonKernels, crate::fft::neon::Neon, "neon");
+}
+#[cfg(target_arch = "aarch64")]
+pub(super) use neon::NeonKernels;
 pub(super) use portable::PortableKernels;
 #[cfg(target_arch = "x86_64")]
 pub(super) use {avx2::Avx2Kernels, avx512::Avx512Kernels, avx512_adder::Avx512AdderKernels};

@@ -236,7 +236,7 @@ impl Eight for Portable {
 
 impl Lanes for Portable {
     const WIDTH: usize = 8;
-    const SHAPED: bool = cfg!(not(target_arch = "x86_64"));
+    const SHAPED: bool = cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64")));
 
     #[inline(always)]
     unsafe fn block_down(plan: &Plan, index: usize, spectrum: *mut f64, near: Near) {

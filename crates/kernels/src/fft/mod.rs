@@ -38,6 +38,8 @@ mod lane_batch;
 mod lanes;
 mod monomial;
 mod narrow;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod passes;
 mod plan;
 mod product;
@@ -53,6 +55,8 @@ use crate::decompose::Gadget;
 use crate::isa::Isa;
 use crate::ring::RingDegree;
 use crate::torus::Torus;
+#[cfg(target_arch = "aarch64")]
+use kernels::NeonKernels;
 #[cfg(target_arch = "x86_64")]
 use kernels::{Avx2Kernels, Avx512AdderKernels, Avx512Kernels};
 use kernels::{Kernels, PortableKernels};
@@ -100,6 +104,8 @@ fn as_words<T: Torus, W: Torus>(polynomial: &[T]) -> &[W] {
 pub struct FoldedFft {
     degree: RingDegree,
     isa: Isa,
+    /// Which of AVX-512's kernels: the other sets have one.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     form: Form,
     plan: Plan,
     /// Made when an unrolled key first needs them.
@@ -119,6 +125,8 @@ macro_rules! dispatch {
                 Isa::Avx512 => Avx512Kernels::$function $(::<$($generic),+>)? ($($argument),*),
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx2 => Avx2Kernels::$function $(::<$($generic),+>)? ($($argument),*),
+                #[cfg(target_arch = "aarch64")]
+                Isa::Neon => NeonKernels::$function $(::<$($generic),+>)? ($($argument),*),
                 _ => PortableKernels::$function $(::<$($generic),+>)? ($($argument),*),
             }
         }

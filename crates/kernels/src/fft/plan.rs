@@ -101,7 +101,11 @@ pub(super) enum Form {
 impl Form {
     /// The one that `isa` is compiled for; of the two of AVX-512 the one that suits the processor.
     pub fn of(isa: Isa) -> Self {
-        if isa == Isa::Avx512 && !isa::has_adders() { Self::Fused } else { Self::Adders }
+        match isa {
+            Isa::Avx512 if isa::has_adders() => Self::Adders,
+            Isa::Avx512 | Isa::Neon => Self::Fused,
+            Isa::Avx2 | Isa::Portable => Self::Adders,
+        }
     }
 }
 

@@ -75,23 +75,32 @@ fn every_set_stays_within_the_bound_and_near_the_model_at_64_bits() {
     }
 }
 
+/// A product of equal digits and equal elements.
+fn check_largest<T: Torus>(log2_degree: u32, digit: i32, element: u64) {
+    let n = 1 << log2_degree;
+    let (digits, key) = (vec![digit; n], vec![T::from_u64(element); n]);
+    let expected = multiply_reference(&digits, &key);
+    for (fft, kind) in kinds(log2_degree) {
+        let (mut a, mut b, mut p) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+        fft.forward_digits(&digits, &mut a);
+        fft.forward_torus(&key, &mut b);
+        fft.multiply(&mut p, &a, &b);
+        let mut result = vec![T::default(); n];
+        fft.inverse_torus(&mut p, &mut result);
+        let (largest, _) = errors(&result, &expected);
+        let bound = error_bound(fft.degree(), f64::from(digit.unsigned_abs()), 1, T::BITS);
+        assert!(largest <= bound + 0.5, "N 2^{log2_degree} {kind}: {largest} > {bound}");
+    }
+}
+
 #[test]
 fn the_bound_holds_for_the_worst_magnitudes() {
-    for log2_degree in [8, 10, 11] {
-        for (fft, _) in kinds(log2_degree) {
-            let n = fft.degree().get();
-            let digits = vec![-512; n];
-            let key = vec![1u32 << 31; n];
-            let (mut a, mut b, mut p) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
-            fft.forward_digits(&digits, &mut a);
-            fft.forward_torus(&key, &mut b);
-            fft.multiply(&mut p, &a, &b);
-            let mut result = vec![0u32; n];
-            fft.inverse_torus(&mut p, &mut result);
-            let (largest, _) = errors(&result, &multiply_reference(&digits, &key));
-            assert!(largest <= error_bound(fft.degree(), 512.0, 1, 32) + 0.5);
-        }
+    // Up to 2^53, which is more than a sum with a constant takes without a reduction.
+    for log2_degree in [8, 10, 11, 13] {
+        check_largest::<u32>(log2_degree, -512, 1 << 31);
     }
+    // Up to 2^102, of which all but multiples of 2^59 wraps: the bound is below 2^58.
+    check_largest::<u64>(8, -i32::MAX, (1 << 63) + (1 << 58));
 }
 
 #[test]

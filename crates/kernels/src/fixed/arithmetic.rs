@@ -12,6 +12,7 @@
 use super::spec::{AccumulatorSpec, Rounding, Stage, TransformSpec};
 use super::structure::Structure;
 use crate::fft::node_twiddle;
+#[cfg(target_arch = "x86_64")]
 use crate::isa::Isa;
 
 /// How complex products are taken: see [`Products`].
@@ -282,7 +283,7 @@ macro_rules! versions {
                         Isa::Avx512 => return unsafe { avx512::<PRODUCTS>($($argument),*) },
                         // SAFETY: as above.
                         Isa::Avx2 => return unsafe { avx2::<PRODUCTS>($($argument),*) },
-                        Isa::Portable => {}
+                        Isa::Neon | Isa::Portable => {}
                     }
                 }
                 $inner::<PRODUCTS>($($argument),*)

@@ -4,7 +4,7 @@
 //! stored as `[i][t][n + 1]`.
 //!
 //! A single ciphertext takes the key row by row, and only the rows of digits that are not zero: it reads memory. A batch is a
-//! matrix product of small digits with wide words; where the processor multiplies small integers at once (AVX-512 VNNI bytes, AVX2 those of 16
+//! matrix product of small digits with wide words; where the processor multiplies small integers at once (AVX-512 VNNI bytes, AVX2 and NEON those of 16
 //! bits), the key is kept once more, cut into them (`packed`).
 
 mod packed;
@@ -16,6 +16,7 @@ use crate::isa::Isa;
 use crate::memory;
 use crate::torus::Torus;
 use packed::Packed;
+#[cfg(target_arch = "x86_64")]
 pub(crate) use packed::is_present as multiplies_bytes;
 
 /// Switches one ciphertext, `input` (k·N + 1 elements), row by row. Returns n + 1 elements.
@@ -120,7 +121,7 @@ fn subtract<T: Torus>(isa: Isa, shape: Shape, key: &[T], inputs: &[T], outputs: 
             Isa::Avx512 => return unsafe { avx512(shape, key, inputs, outputs) },
             // SAFETY: as above.
             Isa::Avx2 => return unsafe { avx2(shape, key, inputs, outputs) },
-            Isa::Portable => {}
+            Isa::Neon | Isa::Portable => {}
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

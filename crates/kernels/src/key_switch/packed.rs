@@ -2,7 +2,7 @@
 //!
 //! A key word is Σ_p 2^(wp) · part_p, so the sum over rows of digit · word is Σ_p 2^(wp) · Σ digit · part_p, each plane p a sum
 //! of products of small integers. With AVX-512 VNNI parts are unsigned bytes: one instruction takes four rows of sixteen columns. With AVX2 they are
-//! signed halves of 16 bits: one instruction takes two rows of eight columns, another adds. The planes' sums of 32 bits wrap mod
+//! signed halves of 16 bits: one instruction takes two rows of eight columns, another adds; with NEON one takes a row of four columns, and adds. The planes' sums of 32 bits wrap mod
 //! 2^32, which is enough for a 32-bit torus; for a 64-bit one they must not wrap (k·N·l · β/2 · 2^(w − 1) < 2^31, or 2^w for unsigned parts).
 
 use super::Shape;
@@ -24,7 +24,7 @@ enum Parts {
 impl Parts {
     /// Those that `isa` multiplies.
     fn of(isa: Isa) -> Option<Self> {
-        if is_present(isa) { Some(Self::Bytes) } else { matches!(isa, Isa::Avx2 | Isa::Avx512).then_some(Self::Halves) }
+        if is_present(isa) { Some(Self::Bytes) } else { (isa != Isa::Portable).then_some(Self::Halves) }
     }
 
     /// w.
@@ -35,7 +35,7 @@ impl Parts {
         }
     }
 
-    /// Columns of a block: the 32-bit lanes of a register.
+    /// Columns of a block: the 32-bit lanes of a register, or with NEON of two.
     const fn columns(self) -> usize {
         match self {
             Self::Bytes => 16,
@@ -208,7 +208,7 @@ pub(crate) fn is_present(_isa: Isa) -> bool {
     false
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn multiply_add<const PLANES: usize, const COLUMNS: usize>(_: &[u32], _: &[u32], _: usize, _: &mut [u32]) {
     unreachable!("no key is packed without the instructions")
 }
@@ -221,12 +221,12 @@ pub(crate) fn is_present(isa: Isa) -> bool {
 
 /// For each ciphertext of `sums` ([ciphertext][plane][column]) adds the products of its digits, `rows` words apart in `digits`, with
 /// `key` ([group][plane][column]): bytes if there are sixteen columns, else halves.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn multiply_add<const PLANES: usize, const COLUMNS: usize>(key: &[u32], digits: &[u32], rows: usize, sums: &mut [u32]) {
     let groups = key.len() / (PLANES * COLUMNS);
     let count = sums.len() / (PLANES * COLUMNS);
     assert!(count == 0 || digits.len() >= (count - 1) * rows + groups, "a digit word for each group of rows");
-    // As many ciphertexts as leave their sums in registers: 24 of 32, or 12 of 16.
+    // As many ciphertexts as leave their sums in registers: 24 of 32, or 12 of 16; with NEON 24 of 32, as a sum takes two.
     let together = if COLUMNS == 16 { 24 } else { 12 } / PLANES;
     for first in (0..count).step_by(together) {
         let digits = digits[first * rows..].as_ptr();
@@ -235,10 +235,13 @@ fn multiply_add<const PLANES: usize, const COLUMNS: usize>(key: &[u32], digits: 
         /// The products of `$count` ciphertexts.
         macro_rules! of {
             ($count:literal) => {
-                if COLUMNS == 16 {
-                    x86::multiply_add_bytes::<$count, PLANES>(key, groups, digits, rows, sums)
-                } else {
-                    x86::multiply_add_halves::<$count, PLANES>(key, groups, digits, rows, sums)
+                match COLUMNS {
+                    #[cfg(target_arch = "x86_64")]
+                    16 => x86::multiply_add_bytes::<$count, PLANES>(key, groups, digits, rows, sums),
+                    #[cfg(target_arch = "x86_64")]
+                    _ => x86::multiply_add_halves::<$count, PLANES>(key, groups, digits, rows, sums),
+                    #[cfg(target_arch = "aarch64")]
+                    _ => neon::multiply_add_halves::<$count, PLANES>(key, groups, digits, rows, sums),
                 }
             };
         }
@@ -321,4 +324,55 @@ mod x86 {
         _mm256_set1_epi32,
         |sum, halves, digits| _mm256_add_epi32(sum, _mm256_madd_epi16(halves, digits))
     );
+}
+
+#[cfg(target_arch = "aarch64")]
+mod neon {
+    use std::arch::aarch64::*;
+
+    /// Adds the products of `B` ciphertexts. SAFETY: the set is present; the key has `groups` groups, and each ciphertext as many digit words from `rows`
+    /// words after the last's, and its sums.
+    #[target_feature(enable = "neon")]
+    pub unsafe fn multiply_add_halves<const B: usize, const PLANES: usize>(
+        key: *const u32,
+        groups: usize,
+        digits: *const u32,
+        rows: usize,
+        sums: *mut u32,
+    ) {
+        const COLUMNS: usize = 8;
+        // SAFETY: this function's contract.
+        unsafe {
+            let mut accumulators = [[[vdupq_n_s32(0); 2]; PLANES]; B];
+            for (b, planes) in accumulators.iter_mut().enumerate() {
+                for (plane, [lower, upper]) in planes.iter_mut().enumerate() {
+                    let sums = sums.add((b * PLANES + plane) * COLUMNS).cast::<i32>();
+                    (*lower, *upper) = (vld1q_s32(sums), vld1q_s32(sums.add(4)));
+                }
+            }
+            for group in 0..groups {
+                for plane in 0..PLANES {
+                    let key = key.add((group * PLANES + plane) * COLUMNS).cast::<i16>();
+                    let (lower, upper) = (vld1q_s16(key), vld1q_s16(key.add(8)));
+                    // The columns of the group's first row, and of its second.
+                    let (first, second) = (vuzp1q_s16(lower, upper), vuzp2q_s16(lower, upper));
+                    for (b, planes) in accumulators.iter_mut().enumerate() {
+                        let digits = *digits.add(b * rows + group);
+                        let [lower, upper] = &mut planes[plane];
+                        for (row, digit) in [(first, digits as i16), (second, (digits >> 16) as i16)] {
+                            *lower = vmlal_n_s16(*lower, vget_low_s16(row), digit);
+                            *upper = vmlal_high_n_s16(*upper, row, digit);
+                        }
+                    }
+                }
+            }
+            for (b, planes) in accumulators.iter().enumerate() {
+                for (plane, &[lower, upper]) in planes.iter().enumerate() {
+                    let sums = sums.add((b * PLANES + plane) * COLUMNS).cast::<i32>();
+                    vst1q_s32(sums, lower);
+                    vst1q_s32(sums.add(4), upper);
+                }
+            }
+        }
+    }
 }

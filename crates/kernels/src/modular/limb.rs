@@ -1,10 +1,10 @@
 //! Arithmetic on a limb: a residue polynomial as a slice of canonical residues.
 
-#[cfg(target_arch = "x86_64")]
-use super::ifma;
 use super::{BLOCK, Modulus, ShoupFactor, in_block};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use super::{float, limb_float};
 #[cfg(target_arch = "x86_64")]
-use super::{float, limb_float, limb_ifma};
+use super::{ifma, limb_ifma};
 use crate::aligned::elements;
 use crate::isa::Isa;
 use crate::memory::NextUse;
@@ -29,12 +29,12 @@ pub(crate) enum Form {
     #[cfg(target_arch = "x86_64")]
     Ifma,
     /// f64.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     Float,
 }
 
 /// How the factors of a sum lie.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
     /// Words of a block's factors: the bytes of each, from one to eight.
@@ -93,7 +93,7 @@ impl Rows<'_> {
     }
 
     /// Where each row that is meant begins.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn pointers(self) -> Vec<*const u64> {
         match self {
             Self::Apart(rows) => rows.iter().map(|row| row.as_ptr()).collect(),
@@ -104,7 +104,7 @@ impl Rows<'_> {
     }
 
     /// Words of eight residues of a row, and from them to the next eight.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn steps(self) -> Steps {
         match self {
             Self::Apart(_) => Steps { width: BLOCK, stride: BLOCK },
@@ -126,6 +126,9 @@ macro_rules! vector {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             (Form::Float, _) => unsafe { limb_float::avx2::$operation($self.modulus, $($argument),*) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: as above.
+            (Form::Float, _) => unsafe { limb_float::neon::$operation($self.modulus, $($argument),*) },
             _ => 0,
         }
     };
@@ -165,9 +168,9 @@ impl Limb {
             Isa::Portable => Some(Form::Scalar),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 if ifma::is_present() && ifma::serves(modulus) => Some(Form::Ifma),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             _ => (isa.is_present() && float::serves(modulus)).then_some(Form::Float),
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
             _ => None,
         }
     }
@@ -189,7 +192,7 @@ impl Limb {
     }
 
     /// The arithmetic in use.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(crate) fn form(&self) -> Form {
         self.form
     }
@@ -206,6 +209,9 @@ impl Limb {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             (Form::Float, _) => unsafe { limb_float::avx2::holds(self.modulus, words) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: as above.
+            (Form::Float, _) => unsafe { limb_float::neon::holds(self.modulus, words) },
             _ => self.modulus.holds(words.iter().copied().max().unwrap_or(0)),
         }
     }
@@ -438,13 +444,13 @@ impl Limb {
         assert!(alike, "limbs of different lengths");
         assert!(keys.iter().all(|key| key.check(count) == digits.len()), "a key has one term for each digit");
         let mut sums = sums;
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         let done = {
             let (rows, steps) = (keys.map(Rows::pointers), keys.map(Rows::steps));
             // `check` has seen the factors' lengths.
             vector!(self, inner_products(&mut sums, digits, &rows, steps, next_use))
         };
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let done = 0;
         for (sum, key) in sums.iter_mut().zip(keys) {
             for (index, sum) in sum.iter_mut().enumerate().skip(done) {
@@ -465,7 +471,7 @@ impl Limb {
         match self.form {
             #[cfg(target_arch = "x86_64")]
             Form::Ifma => ifma::sum_capacity(self.modulus.bits(), self.modulus.bits()) - 1,
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             Form::Float => float::split_capacity(2 * self.modulus.bits()),
             Form::Scalar => 32,
         }

@@ -1,12 +1,11 @@
 //! The operations of [`super::Limb`] in f64. Each does whole blocks of eight words and gives the number of words done.
 //!
-//! Written once over [`Floats`]; [`avx2`] and [`avx512`] are the functions compiled for these sets. SAFETY of every function: the set is present.
+//! Written once over [`Floats`]; `avx2`, `avx512` and `neon` are the functions compiled for these sets. SAFETY of every function: the set is present.
 
 use super::float::{Factor, Floats, LEAST_WIDTH, Places, Residues, Split, Sum, split_capacity};
 use super::limb::Steps;
 use super::{BLOCK, Modulus};
-use crate::memory::{NextUse, finish, next_use_of};
-use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+use crate::memory::{NextUse, fetch_line_near, finish, next_use_of};
 
 /// For each register of `$target` the words that `$value` is, where `$name`s are those of other slices.
 macro_rules! each_register {
@@ -81,7 +80,11 @@ macro_rules! compiled {
 
 macro_rules! compiled_sets {
     ($($operations:tt)*) => {
+        #[cfg(target_arch = "x86_64")]
         compiled!(avx2, super::super::float::Avx2, "avx2,fma", $($operations)*);
+        #[cfg(target_arch = "aarch64")]
+        compiled!(neon, super::super::float::Neon, "neon", $($operations)*);
+        #[cfg(target_arch = "x86_64")]
         compiled!(avx512, super::super::float::Avx512, "avx512f,avx512dq,avx512bw,avx512vl", $($operations)*);
     };
 }
@@ -406,7 +409,7 @@ unsafe fn inner_products<V: Floats, const S: usize>(
                         for s in 0..S {
                             let row = rows[s].get_unchecked(term).add(at / BLOCK * steps[s].stride);
                             if lane == 0 {
-                                _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(AHEAD).cast());
+                                fetch_line_near(row.wrapping_add(AHEAD));
                             }
                             wide[s].add_product(split, digit, q.enter(V::unpack(row, lane, &places[s])));
                         }

@@ -10,12 +10,12 @@
 //! holds q < 2^61, so 8q fits a 64-bit word.
 
 mod blocks;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) mod float;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod ifma;
 mod limb;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) mod limb_float;
 #[cfg(target_arch = "x86_64")]
 mod limb_ifma;
@@ -26,7 +26,7 @@ pub mod reference;
 mod shoup;
 
 pub use blocks::{BLOCK, block_width, in_block, pack_block};
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) use limb::Form;
 pub use limb::{Limb, Rows};
 pub use montgomery::{Montgomery, MontgomeryError};

@@ -5,21 +5,22 @@ use super::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512;
 use super::butterfly::Butterfly;
+#[cfg(target_arch = "aarch64")]
+use super::neon::Neon;
 use super::passes;
 use super::tables::{LOG2_INNER_RADIX, Layout, Tables};
 use super::words32::{LAZY_BITS, Lanes32, Lazy32, Strict32, lazy_32, strict_32};
 use super::words64::{PORTABLE_64, Portable64};
 #[cfg(target_arch = "x86_64")]
 use super::words64_avx512::{IFMA, Ifma, ROOMY_BITS, WIDE, Wide};
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::words64_float::{self, Float};
 use crate::isa::Isa;
 use crate::modular::Modulus;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::modular::float::{self, Floats};
 #[cfg(target_arch = "x86_64")]
-use crate::modular::{
-    float::{self, Floats},
-    ifma,
-};
+use crate::modular::ifma;
 use crate::ring::RingDegree;
 use std::ops::Range;
 
@@ -32,7 +33,7 @@ pub enum Kernel {
     Ifma,
     /// `Ifma`, reducing once at the forward transform's end.
     RoomyIfma,
-    /// `Float` in AVX2 or AVX-512, with `ROOMY` or without.
+    /// `Float` in AVX2, AVX-512 or NEON, with `ROOMY` or without.
     Float(Isa, bool),
     /// `Wide`.
     Wide,
@@ -110,7 +111,11 @@ impl Dispatch for u64 {
                 let serves = isa.is_present() && float::serves(modulus) && suits(degree, float::Avx2::LOG2_LANES);
                 serves.then_some(Kernel::Float(isa, modulus.bits() <= words64_float::ROOMY_BITS))
             }
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => {
+                let serves = isa.is_present() && float::serves(modulus) && suits(degree, float::Neon::LOG2_LANES);
+                serves.then_some(Kernel::Float(isa, modulus.bits() <= words64_float::ROOMY_BITS))
+            }
             _ => None,
         }
     }
@@ -123,6 +128,8 @@ impl Dispatch for u64 {
             Kernel::Float(Isa::Avx512, _) => words64_float::float(float::Avx512::LOG2_LANES),
             #[cfg(target_arch = "x86_64")]
             Kernel::Float(..) => words64_float::float(float::Avx2::LOG2_LANES),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Float(..) => words64_float::float(float::Neon::LOG2_LANES),
             #[cfg(target_arch = "x86_64")]
             Kernel::Wide => WIDE,
             _ => PORTABLE_64,
@@ -145,6 +152,10 @@ impl Dispatch for u64 {
                 Kernel::Float(_, true) => in_avx2::<Float<float::Avx2, true>, PART>(tables, data, more),
                 #[cfg(target_arch = "x86_64")]
                 Kernel::Float(_, false) => in_avx2::<Float<float::Avx2, false>, PART>(tables, data, more),
+                #[cfg(target_arch = "aarch64")]
+                Kernel::Float(_, true) => in_neon::<Float<float::Neon, true>, PART>(tables, data, more),
+                #[cfg(target_arch = "aarch64")]
+                Kernel::Float(_, false) => in_neon::<Float<float::Neon, false>, PART>(tables, data, more),
                 #[cfg(target_arch = "x86_64")]
                 Kernel::Wide => in_avx512::<Wide, PART>(tables, data, more),
                 _ => transform::<Portable64, PART>(tables, data, more),
@@ -160,6 +171,8 @@ fn log2_lanes_32(isa: Isa) -> usize {
         Isa::Avx512 => Avx512::LOG2_LANES,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => Avx2::LOG2_LANES,
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => Neon::LOG2_LANES,
         _ => u32::LOG2_LANES,
     }
 }
@@ -201,6 +214,10 @@ unsafe fn transform_32<const PART: u8>(kernel: Kernel, tables: &Tables<u32>, dat
             Kernel::Lazy32(Isa::Avx2) => in_avx2::<Lazy32<Avx2>, PART>(tables, data, more),
             #[cfg(target_arch = "x86_64")]
             Kernel::Strict32(Isa::Avx2) => in_avx2::<Strict32<Avx2>, PART>(tables, data, more),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Lazy32(Isa::Neon) => in_neon::<Lazy32<Neon>, PART>(tables, data, more),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Strict32(Isa::Neon) => in_neon::<Strict32<Neon>, PART>(tables, data, more),
             Kernel::Lazy32(_) => transform::<Lazy32<u32>, PART>(tables, data, more),
             _ => transform::<Strict32<u32>, PART>(tables, data, more),
         }
@@ -256,6 +273,15 @@ unsafe fn in_avx512<B: Butterfly, const PART: u8>(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn in_avx2<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data: *mut B::Word, more: More<'_, B::Word>) {
+    // SAFETY: by this function's contract.
+    unsafe { transform::<B, PART>(tables, data, more) }
+}
+
+/// # Safety
+/// As for [`Dispatch::run`].
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+unsafe fn in_neon<B: Butterfly, const PART: u8>(tables: &Tables<B::Word>, data: *mut B::Word, more: More<'_, B::Word>) {
     // SAFETY: by this function's contract.
     unsafe { transform::<B, PART>(tables, data, more) }
 }

@@ -32,6 +32,8 @@ mod avx512;
 mod butterfly;
 pub mod four_step;
 mod kernel;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 pub mod order;
 mod passes;
 pub mod reference;
@@ -41,7 +43,7 @@ mod words32;
 mod words64;
 #[cfg(target_arch = "x86_64")]
 mod words64_avx512;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod words64_float;
 
 pub use kernel::NttWord;
@@ -107,11 +109,11 @@ pub fn check(degree: RingDegree, modulus: Modulus) -> Result<(), NttError> {
 /// |---|---|---|---|
 /// | `u64` | AVX-512 with IFMA | below 2^46 | forward (0, 35q), inverse [0, 2q), Montgomery products of 52 bits |
 /// | `u64` | AVX-512 with IFMA | 2^46 to 2^50 | [0, 4q), Montgomery products of 52 bits |
-/// | `u64` | AVX2, AVX-512 without IFMA | below 2^48 | forward (−13q, 13q), inverse (−q, q), products in f64 |
-/// | `u64` | AVX2, AVX-512 without IFMA | 2^48 to 2^50 | forward (−6q, 6q), inverse (−q, q), products in f64 |
+/// | `u64` | AVX2, AVX-512 without IFMA, NEON | below 2^48 | forward (−13q, 13q), inverse (−q, q), products in f64 |
+/// | `u64` | AVX2, AVX-512 without IFMA, NEON | 2^48 to 2^50 | forward (−6q, 6q), inverse (−q, q), products in f64 |
 /// | `u64` | AVX-512, portable | below 2^61 | [0, 4q), Shoup products of 64 bits |
-/// | `u32` | AVX-512, AVX2, portable | below 2^30 | [0, 4q), Shoup products of 32 bits |
-/// | `u32` | AVX-512, AVX2, portable | 2^30 to 2^32 | [0, q), Montgomery products of 32 bits |
+/// | `u32` | AVX-512, AVX2, NEON, portable | below 2^30 | [0, 4q), Shoup products of 32 bits |
+/// | `u32` | AVX-512, AVX2, NEON, portable | 2^30 to 2^32 | [0, q), Montgomery products of 32 bits |
 #[derive(Debug)]
 pub struct Ntt<W: NttWord> {
     degree: RingDegree,

@@ -60,6 +60,15 @@ fn check_forward(modulus: Modulus, root: u64, degree: RingDegree, polynomial: &[
     }
 }
 
+/// Zeros stay canonical: in every butterfly both operands are equal, and so are the halves of a product.
+fn check_zeros<W: NttWord + PartialEq>(ntt: &Ntt<W>, zero: W) {
+    let mut words = vec![zero; ntt.degree().get()];
+    for transform in [Ntt::forward, Ntt::inverse] {
+        transform(ntt, &mut words);
+        assert!(words.iter().all(|&word| word == zero), "zeros in {:?}, {:?}", ntt.isa(), ntt.modulus());
+    }
+}
+
 #[test]
 fn words_of_64_bits() {
     for_every_transform::<u64>(&SIZES_64, |ntt| {
@@ -70,6 +79,7 @@ fn words_of_64_bits() {
         check_forward(modulus, ntt.root(), degree, &x, &values);
         ntt.inverse(&mut values);
         assert!(values == x, "round trip of {:?} modulo {modulus:?} at {degree:?}", ntt.isa());
+        check_zeros(ntt, 0);
     });
 }
 
@@ -114,6 +124,7 @@ fn words_of_32_bits() {
             "round trip of {:?} modulo {modulus:?} at {degree:?}",
             ntt.isa()
         );
+        check_zeros(ntt, 0);
     });
 }
 

@@ -22,9 +22,9 @@ pub(super) trait Lanes32: Copy {
     unsafe fn min(self, other: Self) -> Self;
     /// Low halves of the products.
     unsafe fn multiply_low(self, other: Self) -> Self;
-    /// High halves of the products; `odd` is `other.odd()`.
+    /// High halves of the products; `odd` is `other.odd()`, for sets whose products take every second lane.
     unsafe fn multiply_high(self, other: Self, odd: Self) -> Self;
-    /// The odd lanes moved to the even ones (a single lane: itself).
+    /// The odd lanes moved to the even ones (itself, where [`Self::multiply_high`] does not take it).
     unsafe fn odd(self) -> Self;
     /// `self` + (`a` < `b` ? `addend` : 0), wrapping.
     unsafe fn add_where_less(self, a: Self, b: Self, addend: Self) -> Self;

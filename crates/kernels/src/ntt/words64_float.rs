@@ -1,4 +1,4 @@
-//! Butterflies on residues below 2^50 as f64, in AVX2 and in AVX-512 without IFMA.
+//! Butterflies on residues below 2^50 as f64, in AVX2, in AVX-512 without IFMA and in NEON.
 //!
 //! Between the passes words hold the bits of numbers, integers of either sign. Every intrinsic below needs the set of `V`, which the caller of a
 //! [`Butterfly`] method has.
