@@ -13,6 +13,7 @@
 #   make bench-rns-check  our CKKS and BGV results on small parameters, no peers: are they right? No times
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
 #   make miri         the portable kernels' tests at small sizes under Miri (its tool chain is fetched by rustup, where there is one)
+#   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
 #   make deny         licences and known advisories of all dependencies (needs cargo-deny)
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric
@@ -29,6 +30,7 @@ VENV := .venv
 BENCH_ARGS ?=
 FUZZ_SECONDS ?= 20
 FUZZ_ARGS ?=
+AARCH64_ARGS ?=
 
 # rustup's default place, for shells that have not read its environment file.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
@@ -38,7 +40,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-python bench bench-check \
-	bench-integers tfhe-rs bench-rns bench-rns-check fuzz miri deny reproduce install wheel check-tools clean
+	bench-integers tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 deny reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -164,6 +166,9 @@ fuzz: | check-tools
 
 miri: | check-tools
 	@scripts/miri
+
+aarch64: | check-tools
+	@scripts/aarch64 $(AARCH64_ARGS)
 
 deny:
 	@scripts/deny

@@ -285,7 +285,7 @@ def options_are_known(command: Command) -> str:
         except click.exceptions.Exit:
             return ""
     if words[0] == "make" and len(words) > 1 and "=" not in words[1]:
-        targets = re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        targets = re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
         return "" if words[1] in targets else f"the Makefile has no target {words[1]!r}"
     if words[:2] == ["cargo", "run"] and "--example" in words and "-p" in words:
         crate = words[words.index("-p") + 1].removeprefix("polyfabric-")
