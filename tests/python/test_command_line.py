@@ -50,7 +50,8 @@ def test_run_digits_on_morphling(polyfabric):
 def test_run_digits_for_people(polyfabric):
     done = polyfabric("run", "digits")
     assert done.status == 0, done.err
-    for words in ("decrypted class", "true label", "64 of 64", "failure probability"):
+    learns = "client sees  the hidden activations and the scores, not the class alone"
+    for words in ("decrypted class", "true label", "64 of 64", "failure probability", learns):
         assert words in done.out
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,9 +49,29 @@ def text(t):
     return t
 
 
+@pf.program(x=pf.Int(-4, 3).vector(2))
+def signed(x):
+    return {"sum": x[0] - x[1], "sign": pf.sign(x[0])}
+
+
 @pf.program(x=pf.Real.vector(8))
 def reals(x):
     return x * 0.25
+
+
+@pf.program(x=pf.Real.vector(4096))
+def full(x):
+    return x * 0.25
+
+
+@pf.program(x=pf.Real)
+def real(x):
+    return x * x
+
+
+@pf.program(x=pf.Complex.vector(8))
+def complexes(x):
+    return x * x
 
 
 @pf.program(x=pf.Real.matrix(2, 2))
@@ -67,17 +89,27 @@ def bits(x):
     return x + 1
 
 
+@pf.program(x=pf.Mod(2**16))
+def number(x):
+    return x * x
+
+
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "integers": (small, {"x": [1, 4]}),
+    "signed integers": (signed, {"x": [3, -4]}),
     "Booleans": (gates, {"a": 1, "b": 0}),
     "8 bits": (byte, {"x": 255}),
     "32 bits": (word, {"x": -123_456_789}),
     "256 bits": (wide, {"x": 2**255 + 12345}),
     "a text": (text, {"t": "key"}),
     "CKKS, a vector": (reals, {"x": np.arange(8) / 8}),
+    "CKKS, as many numbers as the ring holds": (full, {"x": np.arange(4096) / 4096}),
+    "CKKS, a number": (real, {"x": 0.5}),
+    "CKKS, complex numbers": (complexes, {"x": np.arange(8) / 8 * 1j}),
     "CKKS, a matrix": (matrix, {"x": np.eye(2)}),
     "BGV, a vector": (residues, {"x": np.arange(8)}),
     "BGV, a bit": (bits, {"x": 1}),
+    "BGV, a number": (number, {"x": 300}),
 }
 
 
@@ -165,3 +197,72 @@ def test_ciphertexts_of_another_program_type_or_step(case: str) -> None:
     (given,), (name,) = answer.parts.values(), request.parts
     with refused:
         server.execute(pf.Ciphertexts({name: given}, ".in.ct"))
+
+
+PROGRAMS = """import polyfabric as pf
+
+
+@pf.program(x=pf.Int(0, 5).vector(2))
+def small(x):
+    return pf.lookup(x, [2, 3, 4, 5, 0, 1])
+
+
+@pf.program(x=pf.Int(0, 5).vector(2))
+def small_other(x):
+    return pf.lookup(x, [0, 1, 2, 3, 4, 5])
+
+
+@pf.program(x=pf.Real.vector(2))
+def reals(x):
+    return x * 0.25
+
+
+@pf.program(x=pf.Real.vector(2))
+def reals_other(x):
+    return x * 0.5
+
+
+@pf.program(x=pf.Mod(65537).vector(2))
+def residues(x):
+    return x * x + 1
+
+
+@pf.program(x=pf.Mod(65537).vector(2))
+def residues_other(x):
+    return x * x + 2
+"""
+
+# The place of a byte from the end, and a bit: of the highest byte of the last body of TFHE, on either torus, 1/64 of it, which is less than half of a
+# step; of a residue of CKKS and BGV any.
+FLIPS = {"small": (-33, 2), "reals": (-1000, 2), "residues": (-1000, 3)}
+CAUSE = "the ciphertext was damaged or altered|a residue is not below its modulus"
+
+
+@pytest.mark.parametrize("name", FLIPS)
+def test_the_command_line_refuses_them(polyfabric: Any, tmp_path: Path, name: str) -> None:
+    """Of every scheme: a result of which a bit was flipped, and files of another program or step."""
+    (tmp_path / "mine.py").write_text(PROGRAMS)
+
+    def step(which: str, program: str = name) -> Any:
+        return polyfabric("run", f"mine.py:{program}", "--input", "x=0,1", "--keys", "keys", "--step", which)
+
+    assert step("encrypt").status == 0
+    assert step("execute").status == 0
+    result, request = tmp_path / "keys" / "result.out.ct", tmp_path / "keys" / "x.in.ct"
+    kept, sent = result.read_bytes(), request.read_bytes()
+    assert step("decrypt").status == 0
+    place, bit = FLIPS[name]
+    result.write_bytes(flipped(kept, len(kept) + place, bit))
+    for which, program, why in [
+        ("decrypt", name, CAUSE),
+        ("execute", f"{name}_other", "bring the file that was written for this program"),
+    ]:
+        done = step(which, program)
+        assert (done.status, "Traceback" in done.err, done.out) == (2, False, ""), done
+        assert re.search(why, done.err), done
+    result.write_bytes(kept)
+    assert "bring the file that was written for this program" in step("decrypt", f"{name}_other").err
+    result.write_bytes(sent)
+    assert "bring the file that was written for this program" in step("decrypt").err
+    request.write_bytes(kept)
+    assert "bring the file that was written for this program" in step("execute").err

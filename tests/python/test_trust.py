@@ -7,6 +7,9 @@ import math
 import multiprocessing
 import re
 import shutil
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,8 @@ from polyfabric.reports.units import security
 from polyfabric.schemes.elements import ElementPlan
 from polyfabric.schemes.options import PlanOptions
 from polyfabric.schemes.slots import SlotContext, SlotPlan
+
+ROOT = Path(__file__).parents[2]
 
 
 @pf.program(x=pf.Mod(65537).vector(8))
@@ -178,6 +183,41 @@ def test_circuit_privacy_without_room_is_refused() -> None:
         weighed.run({"x": [1, 3]}, circuit_privacy="much")  # type: ignore[arg-type]
     with pytest.raises(pf.InputError, match=r"circuit_privacy=4 \(--circuit-privacy\) is for programs of TFHE"):
         pf.Specification.of(squares, circuit_privacy=4)
+
+
+def power(kind: Any, depth: int) -> Any:
+    def program(x: Any) -> Any:
+        for _ in range(depth):
+            x = x * x
+        return x
+
+    return pf.program(f"power-{depth}", x=kind)(program)
+
+
+@pytest.mark.parametrize("kind", [pf.Mod(65537).vector(8), pf.Real.vector(8)], ids=["bgv", "ckks"])
+def test_sets_that_are_chosen_have_128_bits_by_the_guidelines_and_by_the_estimator(kind: Any) -> None:
+    chosen = [power(kind, depth).plan().parameters.to_dict() for depth in (1, 2, 4, 7, 9, 12)]
+    assert len({data["name"] for data in chosen}) > 4
+    for data in chosen:
+        # What is printed is the smaller of both.
+        assert 128 <= data["security_bits"] <= data["estimated_bits"], data
+        assert data["warning"] is None
+
+
+def test_the_table_of_estimates_records_how_it_was_made() -> None:
+    table = tomllib.loads((ROOT / "crates/schemes/src/estimates.toml").read_text(encoding="utf-8"))
+    run = table["run"]
+    assert run["command"].endswith("scripts/check-security")
+    assert re.fullmatch("[0-9a-f]{12}", run["revision"])
+    assert run["revision"] in run["estimator"]
+    binary = [row for row in table["instance"] if row["secret"] == "binary" and row["dimension"] <= 2048]
+    assert all({"primal-hybrid", "primal-hybrid-mitm-babai"} <= row["hybrids"].keys() for row in binary)
+    # Without the estimator the script says what is missing, and does not pass.
+    done = subprocess.run(
+        [sys.executable, "-S", ROOT / "scripts/check-security"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "put Sage and the lattice estimator on the path" in done.stderr
 
 
 def test_levels_of_security_are_never_rounded_up() -> None:
