@@ -209,7 +209,7 @@ MIXED = [
         {"v": [7, 9]},
         [25, 57],
     ),
-    case({"v": U8V}, lambda v: np.inner(v, v), "write pf.dot(a, b)", lambda v: pf.dot(v, v), {"v": [7, 9]}, 130),
+    case({"v": U8V}, lambda v: np.inner(v, v), "write pf.dot(x, y)", lambda v: pf.dot(v, v), {"v": [7, 9]}, 130),
     case(
         {"x": MV, "y": MV},
         lambda x, y: x / y,

@@ -72,11 +72,12 @@ def test_products_powers_and_shifts_by_encrypted_amounts(bits: int, signed: bool
 
     @pf.program(x=kind, y=kind, n=amount)
     def dear(x, y, n):
-        return x * y, x**3, x << n, x >> n, x.rotate_left(n), x.leading_zeros()
+        return x * y, x**3, x << n, x >> n, x.rotate_left(n), x.leading_zeros(), x.checked_mul(y)[1]
 
     def python(x: int, y: int, n: int):
         own, turn = x & ((1 << bits) - 1), n % bits
-        return x * y, x**3, x << n, x >> n, own << turn | own >> (bits - turn), bits - own.bit_length()
+        over = not kind.bounds[0] <= x * y <= kind.bounds[1]
+        return x * y, x**3, x << n, x >> n, own << turn | own >> (bits - turn), bits - own.bit_length(), over
 
     check(dear, {"x": kind, "y": kind, "n": amount}, python, rounds=3)
 
@@ -141,6 +142,8 @@ def test_texts() -> None:
             text.contains(part),
             text.startswith(part),
             text.contains("wor"),
+            text.endswith(part),
+            text.endswith("bytes"),
         )
 
     full = [("twelve bytes", part) for part in ("s", "es", "ytes", "tes", "sx", "twel", "b")]
@@ -149,12 +152,31 @@ def test_texts() -> None:
         ("hello there", "wor"),
         ("", "a"),
         ("abcd", "abcd"),
+        ("bytes", "es"),
+        ("abab", "ab"),
+        ("aab", "ab"),
+        ("ab", "abc"),
+        ("twelve bytes", ""),
+        ("short", ""),
         ("hell", "h"),
         *full,
     ]:
         assert tuple(found(text=text, part=part).values()) == (
             *(text == "hello world", text.startswith("hello"), part in text, text.startswith(part), "wor" in text),
+            *(text.endswith(part), text.endswith("bytes")),
         )
+
+
+def test_whether_a_product_overflows_and_how_a_text_ends_decrypt_right() -> None:
+    @pf.program(x=pf.SInt(8), y=pf.SInt(8), text=pf.Text(6), part=pf.Text(2))
+    def asked(x, y, text, part):
+        product, over = x.checked_mul(y)
+        return product, over, text.endswith(part), text.endswith("fgh")
+
+    for (x, y, text, part), ends in {(-16, 8, "abcd", "cd"): (1, 0), (-16, -8, "abcfgh", "hf"): (0, 1)}.items():
+        result = asked.run({"x": x, "y": y, "text": text, "part": part})
+        assert result.correct
+        assert tuple(result.outputs.values()) == (-128, int(x * y > 127), *ends)
 
 
 def test_few_values_decrypt_right() -> None:

@@ -16,14 +16,41 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
+from absent_remedies import ABSENT
 from matrix_remedies import MATRICES
 from mixed_remedies import MIXED
 from polyfabric import runnable
-from polyfabric.language import integers, numpy_calls, slot_matrix, slot_program, slot_refusals, slots, types, values
+from polyfabric.language import (
+    instead,
+    integers,
+    numpy_calls,
+    place,
+    slot_matrix,
+    slot_program,
+    slot_refusals,
+    slot_repeats,
+    slots,
+    types,
+    values,
+)
 from polyfabric.language import program as programs
 from remedy import BIT, FOREIGN, HALF, I3, I3V, MV, RV, U4, U8, U8V, Case, M, R, anything, case
 
-MODULES = (values, integers, slots, slot_refusals, slot_matrix, types, slot_program, programs, runnable, numpy_calls)
+MODULES = (
+    values,
+    integers,
+    slots,
+    slot_refusals,
+    slot_matrix,
+    slot_repeats,
+    types,
+    slot_program,
+    programs,
+    runnable,
+    numpy_calls,
+    instead,
+    place,
+)
 
 
 ELEMENTS = [
@@ -554,6 +581,7 @@ ON_SLOTS = [
         lambda x: np.ones((8, 4)) @ x,
         {"x": HALF},
         [HALF.sum()] * 8,
+        options={"slots": 4},
         right_options={"slots": 8},
     ),
     case(
@@ -692,7 +720,7 @@ TYPES = [
     (lambda: pf.program(anything), "write @pf.program(x=pf.Int(0, 7))", lambda: pf.program(x=pf.Int(0, 7))(anything)),
 ]
 
-CASES = [*ELEMENTS, *INTEGERS, *MIXED, *ON_SLOTS, *MATRICES, *SIGNATURES]
+CASES = [*ELEMENTS, *INTEGERS, *MIXED, *ON_SLOTS, *MATRICES, *ABSENT, *SIGNATURES]
 NAMES = [f"{number}: {one.words}" for number, one in enumerate(CASES)]
 
 

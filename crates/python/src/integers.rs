@@ -127,10 +127,15 @@ impl PyProgramBuilder {
         Ok((made.0.0, made.1.0))
     }
 
-    /// The sum or difference, and whether it left the type's range.
-    fn integer_overflowing(&mut self, a: u32, b: u32, subtract: bool) -> PyResult<(u32, u32)> {
+    /// The sum, difference or product, and whether it left the type's range.
+    fn integer_overflowing(&mut self, op: &str, a: u32, b: u32) -> PyResult<(u32, u32)> {
         let (a, b) = (IntegerId(a), IntegerId(b));
-        let made = self.with(|integers, builder| integers.overflowing(builder, a, b, subtract))?;
+        let made = match op {
+            "+" => self.with(|integers, builder| integers.overflowing(builder, a, b, false)),
+            "-" => self.with(|integers, builder| integers.overflowing(builder, a, b, true)),
+            "*" => self.with(|integers, builder| integers.overflowing_mul(builder, a, b)),
+            other => return Err(unknown("operation of two integers", other)),
+        }?;
         Ok((made.0.0, made.1.0))
     }
 

@@ -7,12 +7,13 @@ checked; here are the operators, and public numbers as digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProgramError
+from .instead import INTEGERS, TEXTS, Absences, written
 from .numpy_calls import NumpyCalls
 from .place import place, refuse, whole
 from .types import IntegerType, TextType, UInt
@@ -20,6 +21,7 @@ from .types import IntegerType, TextType, UInt
 if TYPE_CHECKING:
     from .values import Tracer, Value
 
+_Vector = TypeVar("_Vector", "Integer", "Value")
 Public: TypeAlias = "int | Sequence[int] | NDArray[np.integer] | str | bytes"
 
 
@@ -27,7 +29,8 @@ class Integer(NumpyCalls):
     """An encrypted integer, or a vector of them. Arithmetic wraps at the type's width; comparisons give one bit, `pf.UInt(1)`."""
 
     __slots__ = ("_tracer", "handle", "kind")
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = Absences.__hash__
+    METHODS = frozenset({"all", "any", "max", "min", "sum"})
 
     def __init__(self, tracer: Tracer, handle: int, *, scalar: bool) -> None:
         self._tracer = tracer
@@ -49,14 +52,9 @@ class Integer(NumpyCalls):
         return f"<encrypted {self.kind}>"
 
     def _instead(self, name: str, operands: int) -> str:
-        if name in ("maximum", "minimum"):
-            return f"write pf.{name}(x, y)"
-        if name in ("sum", "add.reduce"):
-            return "write pf.sum(x)"
-        if name == "concatenate":
-            return "write pf.concat(x, y)"
-        if name in ("dot", "vdot", "inner"):
-            return "write pf.dot(a, b)"
+        found = written(INTEGERS, name)
+        if found is not None:
+            return found
         if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
             return "tabulate it, as pf.Table(lambda v: .., pf.UInt(8))[x], of up to 16 bits"
         return "write it with operators, comparisons, pf.mux and tables"
@@ -158,7 +156,9 @@ class Integer(NumpyCalls):
     def __abs__(self) -> Integer:
         return self._step(lambda builder: builder.integer_unary("abs", self.handle))
 
-    def __pow__(self, exponent: int) -> Integer:
+    def __pow__(self, exponent: int, modulus: int | None = None) -> Integer:
+        if modulus is not None:
+            return self**exponent % modulus
         if isinstance(exponent, Integer):
             raise refuse(
                 "** takes a public exponent; multiply powers by hand, pf.mux(bit, x * x, x), where it is encrypted"
@@ -192,12 +192,12 @@ class Integer(NumpyCalls):
     def __rmod__(self, other: Public) -> Integer:
         return divmod(self._operand(other), self)[1]
 
-    def _checked(self, other: Integer | Public, *, subtract: bool) -> tuple[Integer, Integer]:
+    def _checked(self, op: str, other: Integer | Public) -> tuple[Integer, Integer]:
         b = self._operand(other)
         made: list[int] = []
 
         def step(builder: Any) -> int:  # noqa: ANN401 - the native builder
-            made.extend(builder.integer_overflowing(self.handle, b.handle, subtract))
+            made.extend(builder.integer_overflowing(op, self.handle, b.handle))
             return made[0]
 
         result = self._step(step, b)
@@ -205,11 +205,15 @@ class Integer(NumpyCalls):
 
     def checked_add(self, other: Integer | Public) -> tuple[Integer, Integer]:
         """The sum, and one bit that is 1 where it left the type's range."""
-        return self._checked(other, subtract=False)
+        return self._checked("+", other)
 
     def checked_sub(self, other: Integer | Public) -> tuple[Integer, Integer]:
         """The difference, and one bit that is 1 where it left the type's range."""
-        return self._checked(other, subtract=True)
+        return self._checked("-", other)
+
+    def checked_mul(self, other: Integer | Public) -> tuple[Integer, Integer]:
+        """The product, and one bit that is 1 where it left the type's range."""
+        return self._checked("*", other)
 
     # -- bits ---------------------------------------------------------------------------------------------------
 
@@ -317,11 +321,27 @@ class Integer(NumpyCalls):
         """Whether a condition of this vector of bits holds."""
         return self._holds([range(self.kind.length)], any_of=True)
 
+    def sum(self) -> Integer:
+        """The sum of the elements: `pf.sum`."""
+        return total(self)
+
+    def max(self) -> Integer:
+        """The greatest element."""
+        return folded(self, lambda a, b: extreme(a, b, "max"), joined)
+
+    def min(self) -> Integer:
+        """The least element."""
+        return folded(self, lambda a, b: extreme(a, b, "min"), joined)
+
 
 class Text(Integer):
     """An encrypted text of at most so many bytes, filled up with zeros."""
 
     __slots__ = ()
+    __hash__ = Absences.__hash__
+
+    def _instead(self, name: str, operands: int) -> str:  # noqa: ARG002 - as of all values
+        return written(TEXTS, name) or "a text has ==, .startswith, .endswith and .contains; compute on its bytes, x[:]"
 
     @classmethod
     def of(cls, characters: Integer) -> Text:
@@ -380,6 +400,32 @@ class Text(Integer):
     def startswith(self, part: Text | str | bytes) -> Integer:
         """Whether the text starts with `part`; the zeros at the end of an encrypted one do not count."""
         return self._matches(part, [0])[0]
+
+    def endswith(self, part: Text | str | bytes) -> Integer:
+        """Whether the text ends with `part`; the zeros at the end of either do not count."""
+        if isinstance(part, Text):
+            size, wanted = part.kind.length, None
+        else:
+            given = (part.encode() if isinstance(part, str) else part).rstrip(b"\0")
+            size, wanted = self._characters(given).kind.length, [*given, 0]
+        length = self.kind.length
+        if size > length:
+            raise refuse(f"a part of {size} bytes in a text of {length}; give one that fits")
+        # From each offset on: the bytes of the part, and then zeros, of which there are any number behind the text.
+        offsets = range(length + 1 if wanted is None else length - size + 1)
+        rows = [[at + i for i in range(size + 1) if wanted is None or at + i < length] for at in offsets]
+        places = [(at, place) for at, row in zip(offsets, rows, strict=True) for place in row]
+        zero = public(self._tracer, UInt(8).vector(1), [0])
+        own = joined([self._plain(), zero])._taken([min(place, length) for _, place in places], scalar=False)
+        if wanted is None:
+            found = joined([_plain(cast(Text, part)), zero])._taken([place - at for at, place in places], scalar=False)
+        else:
+            found = public(self._tracer, UInt(8).vector(len(places)), [wanted[place - at] for at, place in places])
+        ends, groups = 0, []
+        for row in rows:
+            groups.append(range(ends, ends + len(row)))
+            ends += len(row)
+        return Integer.__eq__(own, found)._holds(groups, any_of=False, scalar=False).any()
 
     def contains(self, part: Text | str | bytes) -> Integer:
         """Whether `part` is somewhere in the text; the zeros at the end of an encrypted one do not count."""
@@ -516,6 +562,17 @@ def total(values: Integer | Sequence[Integer]) -> Integer:
     first, *rest = values
     addends = [(1, value.handle) for value in values]
     return first._step(lambda builder: builder.integer_sum(addends), *rest)
+
+
+def folded(
+    value: _Vector, op: Callable[[_Vector, _Vector], _Vector], join: Callable[[list[_Vector]], _Vector]
+) -> _Vector:
+    """`op` of all elements of a vector, half of them at a time."""
+    while len(value) > 1:
+        half = len(value) // 2
+        pairs = op(value[:half], value[half : 2 * half])
+        value = pairs if len(value) == 2 * half else join([pairs, value[2 * half :]])
+    return value[0]
 
 
 def joined(values: Sequence[Integer]) -> Integer:

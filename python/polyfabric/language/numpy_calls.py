@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from .instead import Absences
 from .place import refuse
 
 OPERATORS: dict[np.ufunc, tuple[str, str]] = {
@@ -38,16 +39,12 @@ OPERATORS: dict[np.ufunc, tuple[str, str]] = {
 """The method of an encrypted left operand, or only one, and that of a right one. numpy's arrays call these when they are on the left."""
 
 
-class NumpyCalls:
+class NumpyCalls(Absences):
     """What numpy asks of an operand that is no array."""
 
     __slots__ = ()
     METHODS: ClassVar[frozenset[str]] = frozenset()
     """Functions of numpy that are methods of these values by the same name."""
-
-    def _instead(self, name: str, operands: int) -> str:
-        """What to write in the place of numpy's function `name` of so many operands."""
-        raise NotImplementedError
 
     def _refused(self, name: str, operands: int) -> NoReturn:
         raise refuse(f"numpy's {name} does not compute on encrypted values; {self._instead(name, operands)}")

@@ -234,6 +234,30 @@ def total(value: SlotValue, axis: int | None) -> SlotValue:
     return moved(summed(flat, n, 1, m * n), rows, rows * n, 1, m)
 
 
+def variance(value: SlotValue, axis: int | None, ddof: int) -> SlotValue:
+    """The variance of all numbers, in every slot; of a matrix also of each column (axis 0), or of each row (axis 1)."""
+    if value.scalar:
+        raise refuse(f"var: {value.type} is one number, in every slot; give a vector or a matrix")
+    if value.shape is not None and axis in (1, -1):
+        return variance(transposed(value), 0, ddof)
+    sums = total(value, axis)
+    count = value.length // sums.length
+    free = count - whole("var: ddof", ddof, 0, count - 1)
+    # The mean is taken off and the root of the divisor divided by in one level: vectors of factors, with zeros behind the end.
+    own, mean = (
+        np.full(value.length, free**-0.5),
+        np.full(sums.length if axis is not None else value.length, free**-0.5 / count),
+    )
+    if axis is None or value.shape is None:
+        flat = value._viewed(value.length, None)
+        deviations = flat * own - sums * mean
+        squares = deviations * (deviations.conjugate() if value.kind == "complex" else deviations)
+        return squares.sum_slots()
+    deviations = value * own.reshape(value.shape) - sums * mean
+    squares = deviations * (deviations.conjugate() if value.kind == "complex" else deviations)
+    return squares.sum(0)
+
+
 def reshaped(value: SlotValue, shape: tuple[Any, ...]) -> SlotValue:
     """The same numbers, row by row, as a matrix or a vector: free."""
     if value.scalar:

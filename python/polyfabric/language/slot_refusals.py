@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from .instead import Absences
 from .place import refuse
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ class Refusals:
     """Operators without a polynomial, each refused with the way around."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = Absences.__hash__
     _tracer: SlotTracer
 
     def __bool__(self) -> bool:

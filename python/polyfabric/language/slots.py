@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .._native import SlotProgramBuilder, composite_sign
 from . import slot_matrix
+from .instead import NUMBERS, REALS, Absences, written
 from .numpy_calls import NumpyCalls
 from .place import place, placed, refuse, whole
 from .slot_refusals import Refusals
@@ -29,20 +30,6 @@ Approximated: TypeAlias = "tuple[int, int, Callable[[Sequence[float]], list[floa
 
 MOST_DEGREES = 4095
 """Of a polynomial that is interpolated: deeper ones need more levels than any set has."""
-
-INSTEAD = {
-    "square": "x * x",
-    "conjugate": "x.conjugate()",
-    "sum": "x.sum()",
-    "add.reduce": "x.sum()",
-    "mean": "x.mean()",
-    "dot": "pf.dot(a, b)",
-    "vdot": "pf.dot(a, b)",
-    "inner": "pf.dot(a, b)",
-    "roll": "pf.rotate(x, -shift)",
-    "sign": "pf.sign(x), of CKKS's numbers in [-1, 1]",
-}
-"""What stands for functions of numpy, by name."""
 
 MOST_LEVELS = 1000
 """More than any set has, whose own number the error tells."""
@@ -148,8 +135,8 @@ class SlotValue(Refusals, NumpyCalls):
     """An encrypted vector or matrix in slots, or one encrypted number in every slot. Arithmetic as usual, slot by slot."""
 
     __slots__ = ("_clean", "_tracer", "kind", "length", "node", "scalar", "shape")
-    METHODS = frozenset({"sum", "mean", "reshape", "transpose"})
-    __hash__ = None  # type: ignore[assignment]
+    METHODS = frozenset({"sum", "mean", "reshape", "transpose", "var"})
+    __hash__ = Absences.__hash__
 
     def __init__(
         self,
@@ -186,9 +173,9 @@ class SlotValue(Refusals, NumpyCalls):
         return f"<encrypted {self.type}, node %{self.node}>"
 
     def _instead(self, name: str, operands: int) -> str:
-        found = INSTEAD.get(name)
+        found = written(NUMBERS if self._tracer.modulus is not None else REALS | NUMBERS, name)
         if found is not None:
-            return f"write {found}"
+            return found
         if self._tracer.modulus is not None:
             return "BGV has sums, products and powers: write it with +, -, *, ** and pf.polynomial(x, coefficients)"
         if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
@@ -363,7 +350,9 @@ class SlotValue(Refusals, NumpyCalls):
             shape=self.shape,
         )
 
-    def __pow__(self, exponent: int) -> SlotValue:
+    def __pow__(self, exponent: int, modulus: int | None = None) -> SlotValue:
+        if modulus is not None:
+            raise refuse("numbers in slots have no remainder; declare them pf.Mod(modulus), whose powers are modulo it")
         if not isinstance(exponent, int | np.integer) or exponent < 1:
             raise refuse(f"an encrypted number has powers 1, 2, 3, ..; {exponent!r} is none of them")
         if exponent == 1:
@@ -400,11 +389,7 @@ class SlotValue(Refusals, NumpyCalls):
         row = self._tracer.row
         if self.scalar or columns != self.length:
             raise refuse(f"a matrix of {rows} x {columns} does not multiply {self.type}; give it {self.length} columns")
-        if max(rows, columns) > row:
-            raise refuse(
-                f"a matrix of {rows} x {columns} needs {max(rows, columns)} slots in a row, and this program has {row}; "
-                f"give it more with slots={self._tracer.rows * _power(max(rows, columns))}"
-            )
+        slot_matrix.expect_room(self, max(rows, columns), f"a matrix of {rows} x {columns}")
         # Baby and giant steps take about twice the root of the number of diagonals.
         folded = _power(rows)
         direct = {(j - i) % row for i, j in zip(*np.nonzero(matrix), strict=True)} or {0}
@@ -485,6 +470,14 @@ class SlotValue(Refusals, NumpyCalls):
         result = self.sum(axis)
         return result * (result.length / self.length)
 
+    def var(self, axis: int | None = None, ddof: int = 0) -> SlotValue:
+        """The variance, for two levels; `axis` as of `sum`, `ddof` as numpy has it: the squares are divided by so many fewer than there are."""
+        if self._tracer.modulus is not None:
+            raise refuse(
+                "integers modulo t have no variance; return the sums of x and of x * x, and divide what is decrypted"
+            )
+        return slot_matrix.variance(self, axis, ddof)
+
     def reshape(self, *shape: int | tuple[int, ...]) -> SlotValue:
         """The same numbers, row by row, as a matrix or a vector; -1 for a size that follows from the others. Free."""
         return slot_matrix.reshaped(self, shape)
@@ -529,6 +522,8 @@ class SlotValue(Refusals, NumpyCalls):
                 scalar=False,
                 clean=self._clean and stop == self.length,
             )
+        # A rotation is of each row by itself.
+        slot_matrix.expect_room(self, self.length, f"x[{start}:{stop}] of {self.type}")
         turned = self.rotate(start)
         return SlotValue(self._tracer, turned.node, kind=self.kind, length=stop - start, scalar=False, clean=False)
 

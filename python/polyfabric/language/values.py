@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._native import ElementType, ProgramBuilder
 from . import integers as wide
 from . import slots
+from .instead import BITS, ELEMENTS, Absences, written
 from .integers import Integer, Text
 from .numpy_calls import NumpyCalls
 from .place import place, refuse, whole
@@ -57,7 +58,8 @@ class Value(NumpyCalls):
     """An encrypted vector, or a single encrypted number. Arithmetic as usual; `&`, `|`, `^`, `~` on Booleans."""
 
     __slots__ = ("_tracer", "length", "node", "scalar")
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = Absences.__hash__
+    METHODS = frozenset({"max", "min", "sum"})
 
     def __init__(self, tracer: Tracer, node: int, *, scalar: bool, length: int | None = None) -> None:
         self._tracer = tracer
@@ -84,12 +86,9 @@ class Value(NumpyCalls):
         return f"<encrypted {self.type}, node %{self.node}>"
 
     def _instead(self, name: str, operands: int) -> str:
-        if name in ("maximum", "minimum", "dot", "convolve"):
-            return f"write pf.{name}(x, y)"
-        if name in ("sum", "add.reduce"):
-            return "write sum(x), for the sum of a vector's numbers"
-        if name == "concatenate":
-            return "write pf.concat(x, y)"
+        found = written(ELEMENTS | BITS if self.element.kind == "boolean" else ELEMENTS, name)
+        if found is not None:
+            return found
         if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
             return "tabulate it, as pf.lookup(x, lambda v: ...), with an integer for every value of x"
         return "write it with operators, comparisons and pf.lookup(x, lambda v: ...)"
@@ -178,9 +177,14 @@ class Value(NumpyCalls):
 
     __rmul__ = __mul__
 
-    def __pow__(self, exponent: int) -> Value:
+    def __pow__(self, exponent: int, modulus: int | None = None) -> Value:
+        if modulus is not None:
+            return self**exponent % modulus
         power = whole("the exponent", exponent, 0, 64)
         return lookup(self, lambda x: x**power)
+
+    def __rpow__(self, base: Clear) -> Value:
+        return self._tabled("**", base, operator.pow, swapped=True)
 
     def __abs__(self) -> Value:
         return lookup(self, abs)
@@ -219,6 +223,9 @@ class Value(NumpyCalls):
 
     def __divmod__(self, other: Value | Clear) -> tuple[Value, Value]:
         return self // other, self % other
+
+    def __rdivmod__(self, other: Clear) -> tuple[Value, Value]:
+        return other // self, other % self
 
     def __lshift__(self, other: Value | Clear) -> Value:
         return self._tabled("<<", other, operator.lshift)
@@ -356,6 +363,18 @@ class Value(NumpyCalls):
 
     def __iter__(self) -> Iterator[Value]:
         return (self[i] for i in range(len(self)))
+
+    def sum(self) -> Value:
+        """The sum of the elements: `pf.sum`."""
+        return cast(Value, total(self))
+
+    def max(self) -> Value:
+        """The greatest element."""
+        return wide.folded(self, maximum, lambda parts: concat(*parts))
+
+    def min(self) -> Value:
+        """The least element."""
+        return wide.folded(self, minimum, lambda parts: concat(*parts))
 
     def cast(self, kind: IntegerType) -> Integer:
         """The same values as integers of any width, `pf.UInt(bits)` or `pf.SInt(bits)`."""

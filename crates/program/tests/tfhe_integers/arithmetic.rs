@@ -155,3 +155,59 @@ fn overflow_is_told() {
         });
     }
 }
+
+#[test]
+fn overflow_of_products_is_told() {
+    let mut stream = Stream(8);
+    for lanes in LANES {
+        for kind in kinds(&[1, 2, 3, 4, 5, 8, 13, 32, 60]) {
+            let made = Compiled::new(lanes, 2, &[kind, kind], |i, b, x| {
+                let (product, over) = i.overflowing_mul(b, x[0], x[1])?;
+                let (square, over_square) = i.overflowing_mul(b, x[0], x[0])?;
+                Ok(vec![product, over, square, over_square])
+            });
+            made.check(&mut stream, 12, |x| {
+                let left = |value| i128::from(wrapped(value, kind) != value);
+                let (product, square) = (x[0] * x[1], x[0] * x[0]);
+                vec![product, left(product), square, left(square)]
+            });
+        }
+    }
+}
+
+#[test]
+fn every_product_of_narrow_integers_tells_its_overflow() {
+    for kind in kinds(&[1, 2, 3, 4, 5]) {
+        let values: Vec<i128> = (0..1 << kind.bits).map(|value| wrapped(value, kind)).collect();
+        let pairs: Vec<(i128, i128)> = values.iter().flat_map(|&x| values.iter().map(move |&y| (x, y))).collect();
+        let made = Compiled::new(1, pairs.len(), &[kind, kind], |i, b, x| {
+            let (product, over) = i.overflowing_mul(b, x[0], x[1])?;
+            Ok(vec![product, over])
+        });
+        let (x, y): (Vec<i128>, Vec<i128>) = pairs.iter().copied().unzip();
+        let found = made.evaluate(&[x, y]);
+        for (at, (x, y)) in pairs.into_iter().enumerate() {
+            let product = wrapped(x * y, kind);
+            assert_eq!(found[0][at], product, "{x} * {y} as {kind}");
+            assert_eq!(found[1][at], i128::from(product != x * y), "{x} * {y} as {kind}");
+        }
+    }
+}
+
+#[test]
+fn a_public_factor_tells_its_overflow() {
+    let mut stream = Stream(9);
+    for kind in kinds(&[4, 7, 32]) {
+        for _ in 0..6 {
+            let public = stream.value(kind);
+            let made = Compiled::new(2, 2, &[kind], |i, b, x| {
+                let c = i.public(b, kind, &[digits(public, kind)])?;
+                let (product, over) = i.overflowing_mul(b, c, x[0])?;
+                Ok(vec![product, over])
+            });
+            made.check(&mut stream, 6, |x| {
+                vec![x[0] * public, i128::from(wrapped(x[0] * public, kind) != x[0] * public)]
+            });
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::carry::Columns;
 use super::digit::{Circuit, Digit};
-use super::{BASE, CAPACITY, Integer, IntegerError, IntegerId, IntegerType, Integers, Operands, Result};
+use super::{BASE, BitOperation, CAPACITY, Integer, IntegerError, IntegerId, IntegerType, Integers, Operands, Result};
 use crate::tfhe::homomorphic::Builder;
 
 /// Greatest value of a digit that waits for its carries: a carry of up to 3 comes on top when it is read.
@@ -87,7 +87,7 @@ impl Integers {
         let above = self.bit(builder, sum, kind.bits)?;
         let over = if kind.signed {
             let sign = self.bit(builder, sum, kind.bits - 1)?;
-            self.bitwise(builder, super::BitOperation::Xor, above, sign)?
+            self.bitwise(builder, BitOperation::Xor, above, sign)?
         } else {
             above
         };
@@ -102,21 +102,74 @@ impl Integers {
         let (Operands { kind, count }, x, y) = self.pair(builder, "*", a, b)?;
         let (square, lanes) = (a == b, self.lanes);
         let mut circuit = self.circuit(builder, count);
-        let mut columns = Columns::new(kind.digits());
-        for (i, x) in x.iter().enumerate() {
-            for (j, y) in y.iter().enumerate().take(kind.digits() - i) {
-                match (square, x.public(), y.public()) {
-                    // x_i · x_j and x_j · x_i are one look-up, twice.
-                    (true, ..) if j < i => {}
-                    (false, Some(public), _) => circuit.times_public(&mut columns, i + j, y, public),
-                    (false, _, Some(public)) => circuit.times_public(&mut columns, i + j, x, public),
-                    _ => circuit.times(&mut columns, i + j, x, y, square && i != j)?,
-                }
-            }
-        }
+        let columns = circuit.products(&x, &y, square, kind.digits())?;
         let digits = circuit.carried(columns, lanes)?;
         let digits = circuit.fitted(kind, digits)?;
         Ok(self.add_value(kind, count, digits))
+    }
+
+    /// `a * b`, and whether it left the type's range: a bit.
+    ///
+    /// # Errors
+    /// As [`Self::sum`].
+    pub fn overflowing_mul(
+        &mut self,
+        builder: &mut Builder,
+        a: IntegerId,
+        b: IntegerId,
+    ) -> Result<(IntegerId, IntegerId)> {
+        let (a, b, Operands { kind, .. }) = self.matched(builder, "*", a, b)?;
+        if !kind.signed {
+            return self.overflowing_product(builder, a, b);
+        }
+        let top = kind.bits - 1;
+        let signs = (self.bit(builder, a, top)?, self.bit(builder, b, top)?);
+        let negative = self.bitwise(builder, BitOperation::Xor, signs.0, signs.1)?;
+        let left = self.magnitude(builder, a, signs.0)?;
+        let right = if a == b { left } else { self.magnitude(builder, b, signs.1)? };
+        let (product, beyond) = self.overflowing_product(builder, left, right)?;
+        let result = self.negated_if(builder, negative, product)?;
+        let result = self.cast(builder, result, kind)?;
+        // A magnitude that takes the sign's bit is the least number's, where the result is negative, or too great.
+        let (taken, sign) = (self.bit(builder, product, top)?, self.bit(builder, result, top)?);
+        let wrong = self.bitwise(builder, BitOperation::Xor, sign, negative)?;
+        let lost = self.bitwise(builder, BitOperation::And, taken, wrong)?;
+        let over = self.bitwise(builder, BitOperation::Or, beyond, lost)?;
+        Ok((result, over))
+    }
+
+    /// |a| as an unsigned integer, `sign` being that of `a`.
+    fn magnitude(&mut self, builder: &mut Builder, a: IntegerId, sign: IntegerId) -> Result<IntegerId> {
+        let bits = self.kind(a)?.bits;
+        let magnitude = self.negated_if(builder, sign, a)?;
+        self.cast(builder, magnitude, IntegerType::unsigned(bits))
+    }
+
+    /// The product of unsigned integers of one type, and whether it left its range.
+    fn overflowing_product(
+        &mut self,
+        builder: &mut Builder,
+        a: IntegerId,
+        b: IntegerId,
+    ) -> Result<(IntegerId, IntegerId)> {
+        let (Operands { kind, count }, x, y) = self.pair(builder, "*", a, b)?;
+        let (square, lanes, places) = (a == b, self.lanes, kind.digits());
+        // What products of digits below the last place add up to is less than 3 · places times its weight.
+        let above = (3 * places).ilog(BASE as usize) as usize + 1;
+        let mut circuit = self.circuit(builder, count);
+        let columns = circuit.products(&x, &y, square, places + above)?;
+        let mut digits = circuit.carried(columns, lanes)?;
+        let mut beyond = digits.split_off(places);
+        let base = kind.base(places - 1);
+        if base < BASE
+            && let Some(last) = digits.pop()
+        {
+            beyond.push(circuit.lookup(&last, &|value| value / base)?);
+            digits.push(circuit.lookup(&last, &|value| value % base)?);
+        }
+        beyond.extend(circuit.met_beyond(&x, &y)?);
+        let over = circuit.any(beyond)?;
+        Ok((self.add_value(kind, count, digits), self.add_value(IntegerType::unsigned(1), count, vec![over])))
     }
 
     /// `a` to the power `exponent`.
@@ -234,6 +287,37 @@ impl Integers {
 }
 
 impl Circuit<'_> {
+    /// The products of the digits of `x` and `y` whose places add up to less than there are digits, in `positions` columns.
+    fn products(&mut self, x: &[Digit], y: &[Digit], square: bool, positions: usize) -> Result<Columns> {
+        let mut columns = Columns::new(positions);
+        for (i, x) in x.iter().enumerate() {
+            for (j, y) in y.iter().enumerate().take(y.len() - i) {
+                match (square, x.public(), y.public()) {
+                    // x_i · x_j and x_j · x_i are one look-up, twice.
+                    (true, ..) if j < i => {}
+                    (false, Some(public), _) => self.times_public(&mut columns, i + j, y, public),
+                    (false, _, Some(public)) => self.times_public(&mut columns, i + j, x, public),
+                    _ => self.times(&mut columns, i + j, x, y, square && i != j)?,
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    /// For each digit of `y` whether it meets one of `x` whose product with it is beyond the last place: neither is 0.
+    fn met_beyond(&mut self, x: &[Digit], y: &[Digit]) -> Result<Vec<Digit>> {
+        let mut met = Vec::new();
+        // Whether a digit of x so far up is not 0.
+        let mut any = Digit::constant(0);
+        for (x, y) in x.iter().rev().zip(y.iter().skip(1)) {
+            let sum = self.read(&[(1, &any), (1, x)], 0)?;
+            any = self.lookup(&sum, &|value| i64::from(value > 0))?;
+            let both = self.read(&[(BASE, &any), (1, y)], 0)?;
+            met.push(self.lookup(&both, &|value| i64::from(value > BASE))?);
+        }
+        Ok(met)
+    }
+
     /// x · y, or twice that, to `columns`.
     fn times(&mut self, columns: &mut Columns, at: usize, x: &Digit, y: &Digit, twice: bool) -> Result<()> {
         let both = self.read(&[(BASE, x), (1, y)], 0)?;

@@ -109,6 +109,22 @@ impl Circuit<'_> {
         Ok(bits.pop().unwrap_or(Digit::constant(1)))
     }
 
+    /// 1 where one of the digits is not 0.
+    pub(super) fn any(&mut self, mut digits: Vec<Digit>) -> Result<Digit> {
+        loop {
+            let most = digits.iter().map(Digit::hi).max().unwrap_or(0);
+            if digits.len() <= 1 && most <= 1 {
+                return Ok(digits.pop().unwrap_or(Digit::constant(0)));
+            }
+            let mut next = Vec::new();
+            for group in digits.chunks(((CAPACITY - 1) / most.max(1)) as usize) {
+                let sum = self.read(&group.iter().map(|digit| (1, digit)).collect::<Vec<_>>(), 0)?;
+                next.push(if sum.hi() <= 1 { sum } else { self.lookup(&sum, &|value| i64::from(value > 0))? });
+            }
+            digits = next;
+        }
+    }
+
     /// 1 where `answer` holds of the sign of x − y.
     pub(super) fn order(
         &mut self,

@@ -18,6 +18,7 @@
 //! | `<` | about 2D/3 |
 //! | shift by an encrypted amount of k bits | D·k + ⌈k/2⌉ |
 //! | `*` | about 1.5 D² |
+//! | whether `*` overflows | about 4 D more, of signed ones 8 D |
 //! | `/` and `%` | about 2 D² |
 
 mod arithmetic;

@@ -1,0 +1,238 @@
+"""What encrypted values have not, by the names that numpy, pandas, Python and other libraries have for it, and what to write instead.
+
+`INTEGERS`, `ELEMENTS` and `SLOTS` are expressions: x is the value, y and z others of its type, and what else they name is public. A test runs each.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NoReturn
+
+from ..errors import ProgramError
+from .place import refuse
+
+
+class AbsentError(ProgramError, AttributeError):
+    """An encrypted value has no such method: also an `AttributeError`, which `hasattr` and other libraries ask for."""
+
+
+class Absences:
+    """Names that a value has not, each refused with the way around."""
+
+    __slots__ = ()
+    OWN: ClassVar[str]
+    """What the values have, for names that are in no table."""
+
+    def _instead(self, name: str, operands: int) -> str:
+        """What to write in the place of `name`, as numpy's function of so many operands."""
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Names with an underscore are protocols, which ask whether they are there.
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise AbsentError(str(refuse(f"an encrypted {self.type} has no .{name}; {self._instead(name, 1)}")))
+
+    def __setitem__(self, index: object, value: object) -> NoReturn:
+        raise refuse(f"elements of an encrypted {self.type} are not assigned; {self._instead('[]=', 1)}")
+
+    def __hash__(self) -> int:
+        raise refuse(
+            f"an encrypted {self.type} is no key of a dictionary or a set, as its value is not known; {self._instead('hash', 1)}"
+        )
+
+
+COMMON = {
+    "add": "x + y",
+    "and_": "x & y",
+    "append": "pf.concat(x, y)",
+    "argmax": "x == x.max()",
+    "argmin": "x == x.min()",
+    "bitand": "x & y",
+    "bitor": "x | y",
+    "bitxor": "x ^ y",
+    "add.reduce": "x.sum()",
+    "concatenate": "pf.concat(x, y)",
+    "count": "pf.sum((x == y).cast(pf.UInt(8)))",
+    "cumsum": "list(itertools.accumulate(x))",
+    "diff": "x[1:] - x[:-1]",
+    "eq": "x == y",
+    "equal": "x == y",
+    "extend": "pf.concat(x, y)",
+    "flip": "x[::-1]",
+    "ge": "x >= y",
+    "gt": "x > y",
+    "if_then_else": "pf.mux(condition, x, y)",
+    "le": "x <= y",
+    "lt": "x < y",
+    "mul": "x * y",
+    "ne": "x != y",
+    "neg": "-x",
+    "or_": "x | y",
+    "pow": "x ** 3",
+    "power": "x ** 3",
+    "reverse": "x[::-1]",
+    "select": "pf.mux(condition, x, y)",
+    "shape": "len(x)",
+    "size": "len(x)",
+    "square": "x * x",
+    "sub": "x - y",
+    "where": "pf.mux(condition, x, y)",
+    "xor": "x ^ y",
+    "[]=": "pf.concat(x[:1], y[0:1], x[2:])",
+}
+"""Of integers of any width and of few bits."""
+
+INTEGERS = COMMON | {
+    "abs": "abs(x)",
+    "average": "pf.sum(x) // len(x)",
+    "bit_count": "pf.sum([x.bit(i).cast(pf.UInt(8)) for i in range(x.type.bits)])",
+    "bit_length": "x.type.bits - x.leading_zeros()",
+    "bitnot": "~x",
+    "checked_div": "pf.mux(y == 0, 0, x // y)",
+    "clip": "pf.min(pf.max(x, 2), 5)",
+    "count_ones": "pf.sum([x.bit(i).cast(pf.UInt(8)) for i in range(x.type.bits)])",
+    "div": "x // y",
+    "dot": "pf.dot(x, y)",
+    "inner": "pf.dot(x, y)",
+    "vdot": "pf.dot(x, y)",
+    "hash": "pf.Table(lambda i: i // 2, pf.UInt(8))[x]",
+    "is_even": "x.bit(0) == 0",
+    "is_odd": "x.bit(0)",
+    "maximum": "pf.max(x, y)",
+    "mean": "pf.sum(x) // len(x)",
+    "minimum": "pf.min(x, y)",
+    "not_": "~x",
+    "overflowing_add": "x.checked_add(y)",
+    "overflowing_mul": "x.checked_mul(y)",
+    "overflowing_sub": "x.checked_sub(y)",
+    "prod": "functools.reduce(operator.mul, x)",
+    "rem": "x % y",
+    "saturating_add": "pf.mux(x.checked_add(y)[1], x.type.bounds[1], x + y)",
+    "saturating_sub": "pf.mux(x < y, 0, x - y)",
+    "to_bytes": "[(x >> 8 * i).cast(pf.UInt(8)) for i in range(x.type.bits // 8)]",
+    "wrapping_add": "x + y",
+    "wrapping_mul": "x * y",
+    "wrapping_sub": "x - y",
+}
+"""Of integers of any width."""
+
+ELEMENTS = COMMON | {
+    "and_": "x.cast(pf.UInt(4)) & y.cast(pf.UInt(4))",
+    "bitand": "x.cast(pf.UInt(4)) & y.cast(pf.UInt(4))",
+    "bitor": "x.cast(pf.UInt(4)) | y.cast(pf.UInt(4))",
+    "bitxor": "x.cast(pf.UInt(4)) ^ y.cast(pf.UInt(4))",
+    "or_": "x.cast(pf.UInt(4)) | y.cast(pf.UInt(4))",
+    "xor": "x.cast(pf.UInt(4)) ^ y.cast(pf.UInt(4))",
+    "abs": "abs(x)",
+    "average": "pf.sum(x) // len(x)",
+    "bit": "x.cast(pf.UInt(8)).bit(0)",
+    "bit_length": "8 - x.cast(pf.UInt(8)).leading_zeros()",
+    "checked_add": "x.cast(pf.UInt(4)).checked_add(y.cast(pf.UInt(4)))",
+    "checked_mul": "x.cast(pf.UInt(4)).checked_mul(y.cast(pf.UInt(4)))",
+    "checked_sub": "x.cast(pf.UInt(4)).checked_sub(y.cast(pf.UInt(4)))",
+    "clip": "pf.minimum(pf.maximum(x, 2), 5)",
+    "convolve": "pf.convolve(np.ones((1, 2, 2, 1), dtype=int), x, (2, 2, 1))",
+    "dot": "pf.dot([1, 2, 3, 4], x)",
+    "inner": "pf.dot([1, 2, 3, 4], x)",
+    "vdot": "pf.dot([1, 2, 3, 4], x)",
+    "div": "x.cast(pf.UInt(4)) // y.cast(pf.UInt(4))",
+    "hash": "pf.lookup(x, lambda i: i // 2)",
+    "leading_zeros": "x.cast(pf.UInt(8)).leading_zeros()",
+    "maximum": "pf.maximum(x, y)",
+    "mean": "pf.sum(x) // len(x)",
+    "minimum": "pf.minimum(x, y)",
+    "prod": "functools.reduce(operator.mul, x.cast(pf.UInt(16)))",
+    "rem": "x.cast(pf.UInt(4)) % y.cast(pf.UInt(4))",
+    "rotate_left": "x.cast(pf.UInt(8)).rotate_left(1)",
+    "rotate_right": "x.cast(pf.UInt(8)).rotate_right(1)",
+    "sign": "pf.sign(x)",
+}
+"""Of values of a few bits."""
+
+BITS = {
+    "and_": "x & y",
+    "or_": "x | y",
+    "xor": "x ^ y",
+    "all": "functools.reduce(operator.and_, x)",
+    "any": "functools.reduce(operator.or_, x)",
+    "not_": "~x",
+    "invert": "~x",
+}
+"""Of Booleans, before those of `ELEMENTS`."""
+
+TEXTS = {
+    "lower": "pf.mux((x[:] >= 65) & (x[:] <= 90), x[:] + 32, x[:])",
+    "upper": "pf.mux((x[:] >= 97) & (x[:] <= 122), x[:] - 32, x[:])",
+    "find": "[(x[i:i + 2] == list(b'ab')).all() for i in range(len(x) - 1)]",
+    "index": "[(x[i:i + 2] == list(b'ab')).all() for i in range(len(x) - 1)]",
+    "count": "pf.sum((x[:] == ord('a')).cast(pf.UInt(8)))",
+    "isdigit": "((x[:] >= 48) & (x[:] <= 57) | (x[:] == 0)).all()",
+    "encode": "x[:]",
+}
+"""Of texts, whose bytes are x[:]."""
+
+NUMBERS = {
+    "add": "x + y",
+    "cumsum": "np.tril(np.ones((len(x), len(x)), dtype=int)) @ x",
+    "diff": "x[1:len(x)] - x[0:len(x) - 1]",
+    "dot": "pf.dot(x, y)",
+    "flatten": "x.reshape(-1)",
+    "inner": "pf.dot(x, y)",
+    "matmul": "x @ y",
+    "mm": "x @ y",
+    "mul": "x * y",
+    "multiply": "x * y",
+    "neg": "-x",
+    "negate": "-x",
+    "polyval": "pf.polynomial(x, [1, 2, 3])",
+    "pow": "x ** 3",
+    "power": "x ** 3",
+    "prod": "functools.reduce(operator.mul, [x[i:i + 1] for i in range(len(x))])",
+    "ravel": "x.reshape(-1)",
+    "relinearize": "x.relinearise()",
+    "size": "len(x)",
+    "square": "x * x",
+    "sub": "x - y",
+    "subtract": "x - y",
+    "vdot": "pf.dot(x, y)",
+    "add.reduce": "x.sum()",
+    "sum": "x.sum()",
+    "mean": "x.mean()",
+    "conjugate": "x.conjugate()",
+}
+"""Of numbers in slots."""
+
+REALS = {
+    "abs": "x * pf.sign(x)",
+    "exp": "pf.chebyshev(x, np.exp, 15, (-4, 4))",
+    "imag": "(x - x.conjugate()) * -0.5j",
+    "log": "pf.chebyshev(x, np.log, 31, (0.25, 4))",
+    "norm": "pf.chebyshev(pf.dot(x, x), np.sqrt, 31, (0.25, 4))",
+    "real": "(x + x.conjugate()) * 0.5",
+    "relu": "pf.relu(x)",
+    "roll": "pf.rotate(x, -1)",
+    "sigmoid": "pf.chebyshev(x, lambda u: 1 / (1 + np.exp(-u)), 31, (-8, 8))",
+    "sign": "pf.sign(x)",
+    "sqrt": "pf.chebyshev(x, np.sqrt, 31, (0.25, 4))",
+    "std": "pf.chebyshev(x.var(), np.sqrt, 31, (0.25, 4))",
+    "tanh": "pf.chebyshev(x, np.tanh, 31, (-4, 4))",
+}
+"""Of CKKS's numbers, on intervals that hold the values."""
+
+ONLY_AFTER = "values are known after decryption alone; return it, and read it in the result's outputs"
+
+SENTENCES = dict.fromkeys(("decrypt", "item", "numpy", "to_numpy", "tolist", "values"), ONLY_AFTER) | {
+    "copy": "no value changes; use it as it is",
+    "detach": "no value changes; use it as it is",
+}
+"""Of every value: what no expression says."""
+
+
+def written(tables: dict[str, str], name: str) -> str | None:
+    """What the tables say of `name`."""
+    if name in tables:
+        approximated = "pf.chebyshev" in tables[name]
+        return (
+            f"{'approximate it on an interval that holds the values, as' if approximated else 'write'} {tables[name]}"
+        )
+    return SENTENCES.get(name)
