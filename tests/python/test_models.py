@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import runpy
 import sys
@@ -14,7 +15,7 @@ import polyfabric as pf
 import pytest
 from polyfabric.models.forest import Ensemble, Grid, Tree
 from polyfabric.models.scikit import SUPPORTED
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
@@ -101,6 +102,35 @@ def test_probabilities_are_the_models() -> None:
         np.testing.assert_allclose(found, model.predict_proba(unseen[:4]), atol=1e-5)
     with pytest.raises(pf.InputError, match="gives no probabilities; use predictions"):
         pf.from_sklearn(fitted(LinearSVC(), IRIS)[0], IRIS[0]).predict_proba(IRIS[0][:1])
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "brute", "ball_tree"])
+def test_neighbours_vote_as_the_models_where_none_are_equally_near(algorithm: str) -> None:
+    """Where some are, the class is one that the votes of a choice among them give."""
+    for data in (IRIS, load_wine(return_X_y=True)):
+        for count in (1, 2, 4, 5, 10):
+            model, seen, unseen = fitted(KNeighborsClassifier(count, algorithm=algorithm), data)
+            encrypted = pf.from_sklearn(model, seen)
+            rows = np.concatenate([seen, unseen])
+            distances = ((rows[:, None] - seen[None]) ** 2).sum(axis=2)
+            labels, found, own = model.classes_[model._y], encrypted.clear(rows), model.predict(rows)
+            for row, near in enumerate(distances):
+                farthest = np.sort(near)[count - 1]
+                sure, last = np.flatnonzero(near < farthest - 1e-9), np.flatnonzero(abs(near - farthest) < 1e-9)
+                choices = itertools.islice(itertools.combinations(last, count - len(sure)), 2000)
+                possible = {int(np.argmax(np.bincount(labels[[*sure, *choice]]))) for choice in choices}
+                assert found[row] in possible
+                assert len(possible) > 1 or found[row] == own[row]
+
+
+def test_equally_near_neighbours_encrypted() -> None:
+    model, seen, unseen = fitted(KNeighborsClassifier(), IRIS)
+    encrypted = pf.from_sklearn(model, seen)
+    open_rows = unseen[encrypted.reading.is_open(encrypted.clear_scores(unseen))][:3]
+    assert len(open_rows)
+    done = encrypted.run(open_rows)
+    assert done.correct
+    assert done.predictions.tolist() == encrypted.clear(open_rows).tolist()
 
 
 CLASSIFIERS = {

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+EQUAL = 1e-8
+"""Distances of nearest neighbours that differ by less, of the greatest one, are equal: CKKS's error is some 2e-9 of it."""
+
 Link = Literal["identity", "exp", "sigmoid", "softmax", "normalise"]
 """What turns scores into predictions or probabilities."""
 
@@ -39,9 +42,25 @@ class Reading:
 
     def _votes(self, scores: Floats, labels: NDArray[Any]) -> NDArray[Any]:
         kinds, kind_of = np.unique(labels, return_inverse=True)
-        nearest = np.argsort(scores, axis=1, kind="stable")[:, : self.neighbours]
-        votes = np.stack([(kind_of[nearest] == kind).sum(axis=1) for kind in range(len(kinds))], axis=1)
-        return kinds[np.argmax(votes, axis=1)]
+        nearer, last, left = self._nearest(scores)
+        weights = nearer + last * (left / last.sum(axis=1))[:, None]
+        votes = np.stack([weights[:, kind_of == kind].sum(axis=1) for kind in range(len(kinds))], axis=1)
+        return kinds[np.argmax(np.round(votes, 9), axis=1)]
+
+    def _nearest(self, scores: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int_]]:
+        """Which rows are nearer than the last neighbour, which as near, and how many of these vote: equally near ones share the votes."""
+        assert self.neighbours is not None
+        farthest = np.sort(scores, axis=1)[:, self.neighbours - 1, None]
+        margin = EQUAL * np.abs(scores).max(axis=1)[:, None]
+        nearer = scores < farthest - margin
+        return nearer, np.abs(scores - farthest) <= margin, self.neighbours - nearer.sum(axis=1)
+
+    def is_open(self, scores: Floats) -> NDArray[np.bool_]:
+        """Of which rows of scores other predictions are as right: more training rows are as near as the last neighbour than have a vote."""
+        if self.neighbours is None:
+            return np.zeros(len(scores), dtype=bool)
+        _, last, left = self._nearest(scores)
+        return last.sum(axis=1) > left
 
     def probabilities(self, scores: Floats) -> Floats:
         """What the model's `predict_proba` gives; `ValueError` where it has none."""
