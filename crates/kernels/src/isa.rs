@@ -193,6 +193,13 @@ mod tests {
     }
 
     #[test]
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    fn aarch64_has_neon() {
+        assert_eq!(Isa::fastest(), Isa::Neon);
+        assert!(Isa::present().eq([Isa::Neon, Isa::Portable]));
+    }
+
+    #[test]
     fn usable_sets_end_at_the_selected_one() {
         let usable: Vec<Isa> = Isa::usable().collect();
         assert_eq!(usable.first(), Some(&Isa::best()));
