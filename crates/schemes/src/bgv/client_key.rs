@@ -405,34 +405,31 @@ mod tests {
             .collect()
     }
 
+    /// Over 16 keys, to 5 % of the variance: that of 16 × 1024 coefficients varies by 1.1 %, the mean weight of 16 secrets by 0.5 %.
     #[test]
     fn messages_come_back_and_fresh_noise_is_as_predicted() {
+        const KEYS: u64 = 16;
         for name in ["bgv-toy-1024", "bgv-toy-1024-t40"] {
             let parameters = sets::named(name).unwrap();
-            let key = ClientKey::for_tests(&parameters, 1).unwrap();
-            let public = key.public_key().unwrap();
             let t = parameters.plaintext_modulus().value();
             let (model, log2_t) = (parameters.noise_model(), (t as f64).log2());
-            for (limbs, seed) in [(6, 3), (2, 5)] {
-                let message = values(t, 1024, seed);
-                let cases = [
-                    (key.encrypt(&message, limbs).unwrap(), model.fresh(log2_t)),
-                    (public.encrypt(&message, limbs).unwrap(), model.fresh_public(log2_t)),
-                ];
-                for (ciphertext, noise) in cases {
+            let predicted = [model.fresh(log2_t), model.fresh_public(log2_t)];
+            let mut ratios = [0.0; 2];
+            for seed in 1..=KEYS {
+                let key = ClientKey::for_tests(&parameters, seed).unwrap();
+                let public = key.public_key().unwrap();
+                let (message, limbs) = (values(t, 1024, seed), if seed % 2 == 0 { 6 } else { 2 });
+                let given = [key.encrypt(&message, limbs).unwrap(), public.encrypt(&message, limbs).unwrap()];
+                for ((ciphertext, noise), ratio) in given.into_iter().zip(predicted).zip(&mut ratios) {
                     assert_eq!(key.decrypt(&ciphertext, 1, 1024).unwrap(), message);
                     let decrypted = key.decrypt_coefficients(&ciphertext, 1).unwrap();
-                    let measured = decrypted.log2_deviation;
-                    assert!((measured - noise.deviation).abs() < 0.15, "{name}: {measured} for {}", noise.deviation);
+                    *ratio += (2.0 * (decrypted.log2_deviation - noise.deviation)).exp2() / KEYS as f64;
                     assert!(decrypted.log2_noise < noise.bound);
-                    assert!(
-                        (decrypted.budget + decrypted.log2_noise + 1.0
-                            - parameters.ring().log2_product(&parameters.limbs(limbs)))
-                        .abs()
-                            < 1e-6
-                    );
+                    let half = parameters.ring().log2_product(&parameters.limbs(limbs)) - 1.0;
+                    assert!((decrypted.budget + decrypted.log2_noise - half).abs() < 1e-6);
                 }
             }
+            assert!(ratios.iter().all(|ratio| (0.95..1.05).contains(ratio)), "{name}: {ratios:?}");
         }
     }
 

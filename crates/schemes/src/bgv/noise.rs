@@ -316,6 +316,12 @@ mod tests {
         (polynomials.iter().flatten().map(|x| x * x).sum::<f64>() / count).log2() / 2.0
     }
 
+    /// 5 % of the variance; of the 10,000 coefficients and more that are measured it varies by 1.4 %.
+    fn assert_close(measured: f64, predicted: f64) {
+        let ratio = (2.0 * (measured - predicted)).exp2();
+        assert!((0.95..1.05).contains(&ratio), "{ratio}: deviation 2^{measured} against 2^{predicted}");
+    }
+
     fn canonical(polynomial: &[f64]) -> f64 {
         let at = |root: usize| {
             let angle = std::f64::consts::PI * (2 * root + 1) as f64 / COUNT as f64;
@@ -332,15 +338,14 @@ mod tests {
     fn products_squares_and_rounding() {
         let mut rng = ChaCha20Rng::seed_from_u64(7);
         let (model, t) = (model(), 16.0);
-        let draws: Vec<_> = (0..12).map(|_| (uniform(&mut rng, 65536.0), uniform(&mut rng, 65536.0))).collect();
+        let draws: Vec<_> = (0..60).map(|_| (uniform(&mut rng, 65536.0), uniform(&mut rng, 65536.0))).collect();
         let message = model.message(t);
-        let check = |polynomials: Vec<Vec<f64>>, noise: Noise, tolerance: f64| {
-            let measured = deviation(&polynomials);
-            assert!((measured - noise.deviation).abs() < tolerance, "{measured} against {}", noise.deviation);
+        let check = |polynomials: Vec<Vec<f64>>, noise: Noise| {
+            assert_close(deviation(&polynomials), noise.deviation);
             let largest = polynomials.iter().map(|polynomial| canonical(polynomial)).fold(0.0, f64::max);
             assert!(largest < noise.bound, "{largest} over {}", noise.bound);
         };
-        check(draws.iter().map(|(a, _)| a.clone()).collect(), message, 0.05);
+        check(draws.iter().map(|(a, _)| a.clone()).collect(), message);
         // Of a public vector its values are known.
         let transform = SpecialFft::new(COUNT / 2);
         for (a, b) in &draws {
@@ -353,18 +358,19 @@ mod tests {
             assert!(canonical(&multiply(a, b)) < model.multiply(message, size, false).bound);
         }
         let products: Vec<_> = draws.iter().map(|(a, b)| multiply(a, b)).collect();
-        check(products, model.multiply(message, message, false), 0.1);
-        check(draws.iter().map(|(a, _)| multiply(a, a)).collect(), model.multiply(message, message, true), 0.1);
+        check(products, model.multiply(message, message, false));
+        check(draws.iter().map(|(a, _)| multiply(a, a)).collect(), model.multiply(message, message, true));
         // A fourth power: operands depend on each other, so the deviation is no longer exact, but the bound holds.
         let square = model.multiply(message, message, true);
-        let fourth = draws.iter().map(|(a, _)| multiply(&multiply(a, a), &multiply(a, a))).collect();
-        check(fourth, model.multiply(square, square, true), 1.0);
+        let bound = model.multiply(square, square, true).bound;
+        let fourth = |a: &[f64]| multiply(&multiply(a, a), &multiply(a, a));
+        assert!(draws.iter().all(|(a, _)| canonical(&fourth(a)) < bound));
         let secret: Vec<f64> = (0..COUNT).map(|i| if i % 32 < 12 { 1.0 } else { 0.0 }).collect();
         let weight = secret.iter().sum::<f64>();
         let rounding = NoiseModel { secret_weight: weight, ..model }.rounding(t, Spread::centred(1));
         let rounded =
             draws.iter().map(|(a, b)| multiply(a, &shuffled(&secret)).iter().zip(b).map(|(x, y)| x + y).collect());
-        check(rounded.collect(), rounding, 0.2);
+        check(rounded.collect(), rounding);
     }
 
     /// Signs and places that do not line up.
@@ -447,8 +453,8 @@ mod tests {
                     sum.iter().zip(product).map(|(sum, x)| sum + x).collect()
                 })
             };
-            let sums: Vec<Vec<f64>> = (0..8).map(|_| draw(&mut rng)).collect();
-            assert!((deviation(&sums) - noise.deviation).abs() < 0.2);
+            let sums: Vec<Vec<f64>> = (0..40).map(|_| draw(&mut rng)).collect();
+            assert_close(deviation(&sums), noise.deviation);
             assert!(sums.iter().all(|sum| canonical(sum) < noise.bound && canonical(sum) > noise.bound - 6.5));
         }
     }

@@ -179,9 +179,13 @@ mod tests {
     #[test]
     fn encryptions_of_zero_have_the_noise_that_is_stated() {
         for (name, bits) in [("toy-256", 32), ("toy-512-k2", 32), ("toy-256-t64", 64)] {
-            let run = |kind, deviation| match bits {
-                32 => measured::<u32>(name, kind, deviation, (8, 400)),
-                _ => measured::<u64>(name, kind, deviation, (8, 400)),
+            // A key switch's mean is one number a key, so that of its noise more keys are measured.
+            let run = |kind, deviation| {
+                let counts = if kind == LweKind::Small { (200, 40) } else { (8, 400) };
+                match bits {
+                    32 => measured::<u32>(name, kind, deviation, counts),
+                    _ => measured::<u64>(name, kind, deviation, counts),
+                }
             };
             let parameters = sets::parameters(name).expect("a known set");
             let stated = Formulas::of(&parameters, Keys::Accepted).public_zero(LweKind::Large, &parameters);
@@ -190,7 +194,7 @@ mod tests {
             // 3200 squares have a deviation of 2.5 %; the seeds are fixed.
             assert!((0.95..1.05).contains(&(found / average)) && found < stated, "{name}: {}", found / average);
             let (found, average) = run(LweKind::Small, 0.0);
-            assert!((0.9..1.1).contains(&(found / average)), "{name}, small: {}", found / average);
+            assert!((0.95..1.05).contains(&(found / average)), "{name}, small: {}", found / average);
             let (found, average) = run(LweKind::Large, 1e-3);
             assert!((0.95..1.05).contains(&(found / average)), "{name}, flooded: {}", found / average);
         }

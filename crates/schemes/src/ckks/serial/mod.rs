@@ -1,8 +1,8 @@
 //! Versioned files: client keys, public keys, sets of switching keys, ciphertexts.
 //!
 //! The layout is [`crate::serial`]'s; the parameter block is the literal and the primes that it gave (`literal`), the payloads are in
-//! `payload`, residues packed. What a reader allocates beyond a file's own length is the ring's tables: at most 0.8 GiB, for the largest
-//! chain that parameters can have.
+//! `payload`, residues packed. Parameters come with their ring, which makes its tables when something is computed in it: a reader allocates
+//! little beyond a file's own length.
 //!
 //! Keys whose masks come from a seed are stored with the seed alone.
 

@@ -31,7 +31,7 @@ mod tests;
 
 pub use keys::{Keys, LOSS_BITS, MEAN_BOUND, Noise, SHARED_ITERATIONS, SHARED_TABLES, most_weight};
 pub use operations::{
-    Formulas, PhaseRounding, Transform, blind_rotation, blind_rotation_unrolled, blind_rotation_with, external_product,
-    fresh, key_switch, linear, modulus_switch, modulus_switch_with, squared_norm, transform_error,
+    Formulas, PhaseRounding, Transform, blind_rotation, blind_rotation_with, external_product, fresh, key_switch,
+    linear, modulus_switch, modulus_switch_with, squared_norm, transform_error,
 };
 pub use probability::{failure_probability_log2, ln_erfc, sum_log2, union_log2};

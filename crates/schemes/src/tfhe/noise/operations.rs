@@ -237,7 +237,12 @@ impl Formulas {
         }
     }
 
-    /// As [`blind_rotation_unrolled`].
+    /// [`blind_rotation_with`] a key for `unrolling` secret bits an iteration. An iteration of b > 1 bits adds
+    /// Σ_u (X^⟨a~,u⟩ − 1) · (GGSW_u ⊡ ACC) over 2^b − 1 patterns u, and X^e − 1 doubles a variance:
+    ///
+    /// V = 2 · (2^b − 1) · (digits times rows' noise, their mean, and transform) + 2 · P(bits not all 0) · (rounding, its mean)
+    ///
+    /// with the terms of [`external_product`].
     pub fn blind_rotation_unrolled(&self, unrolling: KeyUnrolling, transform: Transform) -> Noise {
         if unrolling == KeyUnrolling::ONE {
             return self.blind_rotation(transform);
@@ -358,16 +363,6 @@ pub fn external_product(parameters: &Parameters, transform: Transform) -> Noise 
 /// iterations rotate it ([`Noise::rotated`]). The test polynomial is not encrypted, and the input's noise does not reach the output.
 pub fn blind_rotation_with(parameters: &Parameters, transform: Transform) -> Noise {
     accepted(parameters).blind_rotation(transform)
-}
-
-/// [`blind_rotation_with`] a key for `unrolling` secret bits an iteration. An iteration of b > 1 bits adds
-/// Σ_u (X^⟨a~,u⟩ − 1) · (GGSW_u ⊡ ACC) over 2^b − 1 patterns u, and X^e − 1 doubles a variance:
-///
-/// V = 2 · (2^b − 1) · (digits times rows' noise, their mean, and transform) + 2 · P(bits not all 0) · (rounding, its mean)
-///
-/// with the terms of [`external_product`].
-pub fn blind_rotation_unrolled(parameters: &Parameters, unrolling: KeyUnrolling, transform: Transform) -> Noise {
-    accepted(parameters).blind_rotation_unrolled(unrolling, transform)
 }
 
 /// [`blind_rotation_with`] the f64 transform, as a processor runs it.

@@ -152,7 +152,7 @@ fn key_switches() {
     check_key_switch::<u32>(&small_ring("fpt-I", Gadget { log2_base: 4, levels: 3 }), 300, 60, 1.05);
     check_key_switch::<u64>(&small_ring("morphling-IV", Gadget { log2_base: 3, levels: 5 }), 300, 60, 1.05);
     // Digits of −1 and 0: half of the variance is the mean that a key's errors share.
-    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 1, levels: 16 }), 800, 20, 1.08);
+    check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 1, levels: 16 }), 2400, 10, 1.05);
     // Rounding outweighs the rows' noise: one level of 2^4.
     check_key_switch::<u32>(&small_ring("strix-I", Gadget { log2_base: 4, levels: 1 }), 200, 60, 1.05);
     // A real set, few keys: of the share that is their mean, one number a key, the square varies by √(2/4).
