@@ -54,6 +54,11 @@ def signed(x):
     return {"sum": x[0] - x[1], "sign": pf.sign(x[0])}
 
 
+@pf.program(x=pf.Torus(4))
+def torus(x):
+    return x + x
+
+
 @pf.program(x=pf.Real.vector(8))
 def reals(x):
     return x * 0.25
@@ -97,6 +102,7 @@ def number(x):
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "integers": (small, {"x": [1, 4]}),
     "signed integers": (signed, {"x": [3, -4]}),
+    "an element of the torus": (torus, {"x": 3}),
     "Booleans": (gates, {"a": 1, "b": 0}),
     "8 bits": (byte, {"x": 255}),
     "32 bits": (word, {"x": -123_456_789}),

@@ -141,6 +141,21 @@ def test_failure_probability_is_2_to_the_minus_128_unless_more_is_accepted() -> 
     assert wide.cost().to_dict()["noise"]["log2_failure"] <= -128
 
 
+@pf.program(x=pf.Torus(20))
+def doubled(x):
+    return x + x
+
+
+def test_fractions_of_the_torus_fail_too() -> None:
+    """Results are multiples of what inputs are: a set whose noise is as large is not chosen, and refused."""
+    run = doubled.run({"x": 12345})
+    assert run.correct
+    assert run.outputs == {"result": 24690}
+    assert -1e6 < doubled.cost().to_dict()["noise"]["log2_failure"] <= -128
+    with pytest.raises(pf.NoiseError, match=r'output "result" .*, more than 2\^-128'):
+        pf.program("finer", x=pf.Torus(30))(lambda x: x + x).cost("toy-256")
+
+
 @pf.program(x=pf.Int(0, 3).vector(2))
 def weighed(x):
     return pf.lookup(3 * x, [value % 4 for value in range(10)])

@@ -166,7 +166,7 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
                 n["element"],
                 f"{n['count']:,}",
                 f"2^{_log2_std(n['variance']):.2f}",
-                "-" if n["margin"] is None else f"2^{_log2(n['margin']):.2f}",
+                f"2^{_log2(n['margin']):.2f}",
                 probability(n["log2_failure"]),
             )
             for n in noise["outputs"]

@@ -202,10 +202,7 @@ class ElementPlan(Plan):
     @property
     def error_bounds(self) -> dict[str, float]:
         """By output: what an error of its phase stays within; a larger one is refused, as no run of this plan leaves it."""
-        bounds = {row["name"]: row["error_bound"] for row in self.noise.get("outputs", [])} | self.noise.get(
-            "bounds", {}
-        )
-        return {name: bound for name, bound in bounds.items() if bound is not None}
+        return {row["name"]: row["error_bound"] for row in self.noise.get("outputs", [])} | self.noise.get("bounds", {})
 
     @property
     def floods(self) -> dict[str, float]:

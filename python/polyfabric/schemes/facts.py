@@ -56,10 +56,10 @@ class OutputNoise(TypedDict):
     squared_norm: float
     variance: float
     mean_bound: float
-    margin: float | None
-    """Noise that decoding withstands; nothing of a torus value, which is read with its noise."""
-    error_bound: float | None
-    """What an error of its phase stays within; nothing of a torus value."""
+    margin: float
+    """Noise that decoding withstands."""
+    error_bound: float
+    """What an error of its phase stays within."""
     log2_failure: float
     flood_deviation: NotRequired[float]
     """Deviation of the noise that hides how it was computed, with circuit privacy."""

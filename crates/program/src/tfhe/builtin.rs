@@ -131,7 +131,7 @@ pub fn build_for(
         let one = homomorphic(name, bits, 1).ok();
         let report = one.and_then(|one| noise::report_lowered(&one, parameters, &choice, transform).ok());
         report.map_or((0.0, margin), |report| {
-            let bound = report.outputs.first().and_then(|output| output.error_bound);
+            let bound = report.outputs.first().map(|output| output.error_bound);
             (report.log2_failure, bound.unwrap_or(margin))
         })
     };

@@ -14,7 +14,7 @@ use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::interpreter;
 use polyfabric_schemes::tfhe::noise::Transform;
 
-/// An integer of six values, which leave two of its eight steps free, a sign, and a Boolean.
+/// An integer of six values, which leave two of its eight steps free, a sign, and sixteenths of the torus.
 fn program() -> Program {
     let mut builder = Builder::new("damage").expect("a name");
     let range = Range::new(0, 5).expect("a range");
@@ -25,6 +25,9 @@ fn program() -> Program {
     builder.output("y", y).expect("an output");
     let sign = builder.sign(x, true).expect("a sign");
     builder.output("sign", sign).expect("an output");
+    let table = Table::tabulate(range, |value| value - 3).expect("a table");
+    let t = builder.lookup(x, vec![table], None, LookupResult::Torus { bits: 4 }).expect("a look-up");
+    builder.output("t", t).expect("an output");
     builder.finish().expect("a program")
 }
 
@@ -40,7 +43,7 @@ fn damage_is_refused_or_changes_nothing() {
         let outputs = interpreter::run(&lowered, &keys.server, &encrypted, &NoProgress).expect("a run");
         let expected = clear(&program, &inputs);
         for output in &report.outputs {
-            let (name, bound) = (output.name.as_str(), output.error_bound);
+            let (name, bound) = (output.name.as_str(), Some(output.error_bound));
             let (batch, right) = (&outputs[name], &expected[name]);
             let kind = keys.client.kind_of(batch.dimension()).expect("one of the keys");
             let decode = |damage: Option<(usize, u32)>| {
@@ -61,8 +64,11 @@ fn damage_is_refused_or_changes_nothing() {
                 for bit in 0..32 {
                     match decode(Some((place, bit))) {
                         Ok(found) if &found == right => {}
-                        // 1/8, 1/4 or 1/2 of the torus: whole steps.
-                        Ok(found) => assert!(bit >= 29, "{name}, bit {bit} of {place}: {found:?} for {right:?}"),
+                        // 1/16, 1/8, 1/4 or 1/2 of the torus: whole steps.
+                        Ok(found) => assert!(
+                            bit >= if name == "t" { 28 } else { 29 },
+                            "{name}, bit {bit} of {place}: {found:?} for {right:?}"
+                        ),
                         Err(CodecError::Noise { distance, bound, .. }) => {
                             assert!(distance > bound);
                             refused[0] += 1;
@@ -85,7 +91,7 @@ fn phases_of_other_keys_are_refused() {
     let program = program();
     let keys = Keys::<u32>::new("toy-256");
     let report = noise::report(&program, keys.server.parameters(), KeySwitchOrder::None, Transform::F64);
-    let bound = report.expect("a report").outputs[0].error_bound;
+    let bound = Some(report.expect("a report").outputs[0].error_bound);
     let phases: Vec<u32> = (1..=3u32).map(|index| index.wrapping_mul(0x9e37_79b9)).collect();
     let error = decode_output(&program, "y", &phases, bound).expect_err("no values");
     assert!(error.to_string().contains("the ciphertext was damaged or altered"), "{error}");

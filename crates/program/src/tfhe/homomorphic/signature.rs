@@ -72,7 +72,7 @@ pub struct Terminal {
     pub step: u32,
     /// Which key its ciphertexts are under.
     pub key: LweKind,
-    /// Of an output: what an error of its phase stays within, a fraction of the torus, but for a probability of 2^-128; none of torus values, and of inputs.
+    /// Of an output: what an error of its phase stays within, a fraction of the torus, but for a probability of 2^-128; none of inputs.
     pub error_bound: Option<f64>,
 }
 
@@ -99,10 +99,7 @@ impl Terminal {
         let most = half / f64::from(step);
         match self.error_bound {
             Some(bound) if !(0.0..=most).contains(&bound) => Err(SignatureError::Bound { name: name(), bound, most }),
-            // Of a torus value nobody says what it is read as.
-            None if direction == Direction::Output && !matches!(element, ElementType::Torus { .. }) => {
-                Err(SignatureError::NoBound { name: name(), element })
-            }
+            None if direction == Direction::Output => Err(SignatureError::NoBound { name: name(), element }),
             _ => Ok(()),
         }
     }
@@ -259,6 +256,11 @@ mod tests {
         for output in [0, 1] {
             refused(&|all| all.outputs[output].error_bound = None, "this one has none");
         }
+        let of_torus = |all: &mut Signature| {
+            let output = &mut all.outputs[0];
+            (output.element, output.step, output.error_bound) = (torus(4), 16, None);
+        };
+        refused(&of_torus, "this one has none");
         assert!(Signature::from_json("{").expect_err("no text").to_string().contains("get the specification again"));
     }
 }

@@ -76,12 +76,12 @@ pub struct OutputNoise {
     pub variance: f64,
     /// Bound of the mean that all such errors of one key share, for every key that is used.
     pub mean_bound: f64,
-    /// Noise that decoding withstands; none for a torus value, which is read with its noise.
-    pub margin: Option<f64>,
+    /// Noise that decoding withstands.
+    pub margin: f64,
     /// What an error stays within, but for a probability of 2^-128, or, where that is less, half the distance of two values: a larger one was
-    /// not left by the program. None for a torus value.
-    pub error_bound: Option<f64>,
-    /// log2 of the probability that one element decodes wrongly; -∞ (JSON null) without margin.
+    /// not left by the program.
+    pub error_bound: f64,
+    /// log2 of the probability that one element decodes wrongly.
     pub log2_failure: f64,
 }
 
@@ -526,18 +526,18 @@ fn output_noise(
     let node = program.node(output.node);
     let step = program.step(output.node);
     let margin = match node.element {
-        ElementType::Boolean => Some(1.0 / f64::from(step)),
+        ElementType::Boolean => 1.0 / f64::from(step),
         ElementType::Integer(range) => {
             let half = range.slot() as f64 / 2.0 / f64::from(step);
-            Some(half - drift(step, range.lo().abs().max(range.hi().abs())))
+            half - drift(step, range.lo().abs().max(range.hi().abs()))
         }
-        ElementType::Torus { .. } => None,
+        // A multiple of 1/step, and a step is a power of two.
+        ElementType::Torus { .. } => 0.5 / f64::from(step),
     };
     let rows = (0..output.forms.len()).map(|row| model.combination(&output.forms.terms, row, flow));
     let size = |row: &Combination| row.noise.second_moment();
     let worst = rows.max_by(|a, b| size(a).total_cmp(&size(b)));
     let (noise, squared_norm) = worst.map_or((Noise::default(), 0.0), |row| (row.noise, row.squared_norm));
-    let failure = |margin| model.formulas.failure_log2(noise, margin);
     // Without a key switch inputs and results are under the keys that they come with; no output mixes them.
     let of_results = || (0..output.forms.terms.rows()).flat_map(|row| output.forms.terms.row(row).0);
     let key = match order {
@@ -558,8 +558,8 @@ fn output_noise(
         variance: noise.variance,
         mean_bound: noise.mean_bound,
         margin,
-        error_bound: margin.map(|margin| error_within(noise, margin)),
-        log2_failure: margin.map_or(f64::NEG_INFINITY, failure),
+        error_bound: error_within(noise, margin),
+        log2_failure: model.formulas.failure_log2(noise, margin),
     }
 }
 

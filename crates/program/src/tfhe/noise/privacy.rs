@@ -25,8 +25,8 @@ impl OutputNoise {
         let mut flooded = self.clone();
         (flooded.variance, flooded.mean_bound, flooded.flood_deviation) =
             (noise.variance, noise.mean_bound, Some(deviation));
-        flooded.error_bound = self.margin.map(|margin| margin.min(flooded.error_within()));
-        flooded.log2_failure = self.margin.map_or(f64::NEG_INFINITY, |margin| noise.failure_log2(margin));
+        flooded.error_bound = self.margin.min(flooded.error_within());
+        flooded.log2_failure = noise.failure_log2(self.margin);
         flooded
     }
 
