@@ -112,3 +112,38 @@ def test_the_command_line_takes_the_advice(tmp_path: Path) -> None:
 def test_no_probability_is_more_than_one(failure: float) -> None:
     with pytest.raises(pf.InputError, match=r"is log2 of a probability, which is 0 at most; give log2 of it, as -40$"):
         PROGRAMS["sum"].simulate(MACHINES[0], max_failure=failure)
+
+
+def test_what_keeps_a_program_of_bgv_from_a_machine_of_ckks_and_what_runs() -> None:
+    squares = pf.program("squares", x=pf.Mod(65537).vector(8))(lambda x: x * x + 1)
+    with pytest.raises(pf.MachineError) as refused:
+        squares.simulate("osiris", key_switch="d5")
+    assert re.search(
+        r"`squares` does not run on `osiris`: operation \d+, `mod_down`, takes a message modulo t to a smaller modulus, as BGV does, and no unit "
+        r"keeps it: run the program on the processor, or on another machine \(`polyfabric machines`\)$",
+        str(refused.value),
+    )
+    given = {"x": list(range(8))}
+    # The compiler finds a key switch without special primes, which needs none such.
+    for done in (squares.run(given, on="osiris"), squares.run(given)):
+        assert done.correct
+        assert done.outputs["result"] == [value * value + 1 for value in given["x"]]
+
+
+def test_why_no_key_switch_runs_is_told_once() -> None:
+    powers = pf.program("powers", x=pf.Mod(65537).vector(8))(lambda x: x**16)
+    with pytest.raises(pf.MachineError) as refused:
+        powers.simulate("osiris")
+    message = str(refused.value)
+    assert message.startswith("`powers` does not run on `osiris`: operation ")
+    assert message.count("run the program on the processor") == 1
+    told = re.search(
+        r"So it is with the key switches (.*?); the parameters do not carry (.*?) \(`--key-switch NAME`", message
+    )
+    assert told is not None, message
+    mapped, carried = (set(names.split(", ")) for names in told.groups())
+    assert not mapped & carried
+    for name in carried:
+        with pytest.raises(pf.Error, match=r"bits of security|noise"):
+            powers.simulate("osiris", key_switch=name)
+    powers.cost()

@@ -29,17 +29,29 @@ pub struct Chosen<P> {
 
 /// No variant can be taken.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("`{program}` runs with no key switch: {}; take another parameter set", reasons(.considered))]
+#[error("{}", told(.program, .considered, .unmapped))]
 pub struct NoVariant {
     /// Program.
     pub program: String,
     /// Every variant, with its reason.
     pub considered: Vec<Considered>,
+    /// Variants that the parameters carry and the machine does not take, and why not the first of them.
+    pub unmapped: Option<(Vec<String>, String)>,
 }
 
-fn reasons(considered: &[Considered]) -> String {
-    let reason = |of: &Considered| Some(format!("{}: {}", of.name, of.outcome.as_ref().err()?));
-    considered.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
+fn told(program: &str, considered: &[Considered], unmapped: &Option<(Vec<String>, String)>) -> String {
+    let Some((taken, cause)) = unmapped else {
+        let reason = |of: &Considered| Some(format!("{}: {}", of.name, of.outcome.as_ref().err()?));
+        let reasons: Vec<_> = considered.iter().filter_map(reason).collect();
+        return format!("`{program}` runs with no key switch: {}; take another parameter set", reasons.join("; "));
+    };
+    let others: Vec<_> =
+        considered.iter().map(|of| of.name.as_str()).filter(|name| !taken.iter().any(|t| t == name)).collect();
+    let others = match others.is_empty() {
+        true => String::new(),
+        false => format!("; the parameters do not carry {} (`--key-switch NAME` tells why)", others.join(", ")),
+    };
+    format!("{cause}. So it is with the key switches {}{others}", taken.join(", "))
 }
 
 /// Of the `variants` the one with which `program` has the shortest estimate on `machine`: the first of equal ones. `lower` makes the
@@ -57,10 +69,15 @@ pub fn choose<V: ToString, P>(
     word_bits(machine, program)?;
     let mut considered = Vec::new();
     let mut best: Option<(f64, usize, P)> = None;
+    let mut unmapped: Option<(Vec<String>, String)> = None;
     for (index, variant) in variants.iter().enumerate() {
-        let weighed = lower(variant).and_then(|made| {
-            let estimate = estimate(machine, kernel(&made)).map_err(|error| error.to_string())?;
-            Ok((made, estimate))
+        let weighed = lower(variant).and_then(|made| match estimate(machine, kernel(&made)) {
+            Ok(estimate) => Ok((made, estimate)),
+            Err(error) => {
+                let cause = error.to_string();
+                unmapped.get_or_insert_with(|| (Vec::new(), cause.clone())).0.push(variant.to_string());
+                Err(cause)
+            }
         });
         let outcome = weighed.map(|(made, estimate)| {
             let cycles = estimate.cycles;
@@ -73,6 +90,6 @@ pub fn choose<V: ToString, P>(
     }
     match best {
         Some((_, index, program)) => Ok(Chosen { program, index, considered }),
-        None => Err(MachineError::KeySwitch(Box::new(NoVariant { program: program.to_owned(), considered }))),
+        None => Err(MachineError::KeySwitch(Box::new(NoVariant { program: program.to_owned(), considered, unmapped }))),
     }
 }

@@ -310,7 +310,9 @@ pub enum MapError {
         height: usize,
     },
     /// An operation that the units do not do.
-    #[error("operation {op}, `{name}`, {cause}: lower the program for this machine")]
+    #[error(
+        "operation {op}, `{name}`, {cause}: run the program on the processor, or on another machine (`polyfabric machines`)"
+    )]
     Operation {
         /// Operation.
         op: u32,
@@ -524,7 +526,9 @@ impl Reader<'_> {
                 self.mod_change(index, (op.operands[0], drop), &limbs, conversion, Some(kept))
             }
             OpKind::InnerProduct { key, rows } => return Ok(self.key_product(index, op, *key, rows, &limbs)),
-            OpKind::ModDown { .. } => return refuse("keeps a message modulo t, which is BGV's"),
+            OpKind::ModDown { .. } => {
+                return refuse("takes a message modulo t to a smaller modulus, as BGV does, and no unit keeps it");
+            }
             OpKind::ModUp { .. } | OpKind::SubDigit { .. } => {
                 return refuse("cuts a limb into bits, and no unit does");
             }
