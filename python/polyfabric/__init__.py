@@ -28,6 +28,7 @@ from .errors import (
     SecurityWarning,
 )
 from .keys import Keys
+from .language import instead as _instead
 from .language.integers import Integer, Table
 from .language.slots import SlotValue, bootstrap, chebyshev, polynomial, rotate, sum_slots
 from .language.types import Bool, Complex, Int, IntegerType, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
@@ -59,6 +60,11 @@ from .sides import Ciphertexts, Client, Encryptor, EvaluationKey, PublicKey, Ser
 from .slot_parameters import SlotParameters
 from .specification import Specification
 from .store import KeyStore
+
+
+def __getattr__(name: str) -> object:
+    raise _instead.function(name)
+
 
 __all__ = [
     "Bool",

@@ -343,3 +343,31 @@ def test_a_part_of_a_vector_modulo_t_is_its_elements_beyond_a_row_too() -> None:
         assert [list(found[name]) for name in ("part", "rest", "matrix")] == [values[1:], values[2:], values[::-1]]
     with pytest.raises(pf.ProgramError, match="give it more with slots=8"):
         pf.program(x=M4, slots=4)(lambda x: x[1:4])
+
+
+@pytest.mark.parametrize("name", instead.FUNCTIONS)
+def test_functions_of_other_libraries_are_named_here(name: str) -> None:
+    with pytest.raises(AttributeError) as refused:
+        getattr(pf, name)
+    written = instead.FUNCTIONS[name]
+    assert str(refused.value) == f"polyfabric has no {name!r}; write {written}"
+    bits = pf.UInt(1).vector(4)
+    kinds = {"x": bits, "y": bits, "condition": bits}
+    pf.program(**kinds)(
+        lambda x, y, condition: (eval(written, {"pf": pf, "x": x, "y": y, "condition": condition}), x)[1]
+    )
+
+
+def test_types_of_other_libraries_are_named_here() -> None:
+    for name, kind in {
+        "UInt8": pf.UInt(8),
+        "Int32": pf.SInt(32),
+        "FheUint64": pf.UInt(64),
+        "uint16": pf.UInt(16),
+    }.items():
+        with pytest.raises(AttributeError) as refused:
+            getattr(pf, name)
+        assert eval(str(refused.value).rpartition("write ")[2], {"pf": pf}) == kind
+    assert not hasattr(pf, "Int5x")
+    with pytest.raises(ImportError):
+        from polyfabric import nothing_of_that_name  # noqa: F401

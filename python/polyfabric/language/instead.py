@@ -219,6 +219,47 @@ REALS = {
 }
 """Of CKKS's numbers, on intervals that hold the values."""
 
+FUNCTIONS = {
+    "Boolean": "pf.Bool",
+    "Double": "pf.Real",
+    "Float": "pf.Real",
+    "Str": "pf.Text(8)",
+    "String": "pf.Text(8)",
+    "abs": "abs(x)",
+    "any": "x.any()",
+    "all": "x.all()",
+    "argmax": "x == x.max()",
+    "argmin": "x == x.min()",
+    "array": "pf.concat(x, y)",
+    "concatenate": "pf.concat(x, y)",
+    "cond": "pf.mux(condition, x, y)",
+    "if_then_else": "pf.mux(condition, x, y)",
+    "inner": "pf.dot(x, y)",
+    "matmul": "pf.dot(x, y)",
+    "select": "pf.mux(condition, x, y)",
+    "stack": "pf.concat(x, y)",
+    "where": "pf.mux(condition, x, y)",
+}
+"""Of this package: what other libraries call so. The types' widths are arguments, `pf.UInt(8)`."""
+
+
+def function(name: str) -> AttributeError:
+    """Why this package has no `name`, and what it has instead."""
+    kind = name.rstrip("0123456789")
+    bits = name.removeprefix(kind)
+    wide = {
+        "UInt": "UInt",
+        "Int": "SInt",
+        "SInt": "SInt",
+        "FheUint": "UInt",
+        "FheInt": "SInt",
+        "uint": "UInt",
+        "int": "SInt",
+    }
+    known = f"pf.{wide[kind]}({bits})" if kind in wide and bits else FUNCTIONS.get(name)
+    return AttributeError(f"polyfabric has no {name!r}" + (f"; write {known}" if known else ""))
+
+
 ONLY_AFTER = "values are known after decryption alone; return it, and read it in the result's outputs"
 
 SENTENCES = dict.fromkeys(("decrypt", "item", "numpy", "to_numpy", "tolist", "values"), ONLY_AFTER) | {
