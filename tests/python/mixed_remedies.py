@@ -15,6 +15,39 @@ SIGNED, BITS2 = pf.Int(-3, 12), pf.Int(0, 2)
 
 MIXED = [
     case(
+        {"x": U8, "y": pf.UInt(16)},
+        lambda x, y: x + y,
+        "are different types; cast one of them",
+        lambda x, y: x.cast(pf.UInt(16)) + y,
+        {"x": 200, "y": 300},
+        500,
+    ),
+    case(
+        {"x": U8V, "y": WIDE},
+        lambda x, y: x + y,
+        "have 2 and 4 elements; make the lengths equal",
+        lambda x, y: x + y[:2],
+        {"x": [1, 2], "y": SMALL},
+        [2, 4],
+    ),
+    case(
+        {"x": pf.Int(0, 40)},
+        lambda x: x.cast(U8),
+        "declare it as an integer, pf.UInt(bits) or pf.SInt(bits)",
+        lambda x: x.cast(U8),
+        {"x": 33},
+        33,
+        {"x": pf.UInt(6)},
+    ),
+    case(
+        {"x": pf.Int(0, 40)},
+        lambda x: x.cast(U8),
+        "or narrow its range by a look-up first",
+        lambda x: pf.lookup(x, lambda v: v // 4).cast(U8),
+        {"x": 33},
+        8,
+    ),
+    case(
         {"x": pf.Int(0, 15), "y": I3},
         lambda x, y: x >> y,
         "x.cast(pf.UInt(4)) >> y.cast(pf.UInt(2))",
