@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -126,11 +125,3 @@ def test_a_command_that_fails_or_is_slow_is_told(tmp_path: Path) -> None:
     assert "status 3 in the place of 0:\nwhy" in commands.run(command, commands.Rule(run="echo why; exit 3"), tmp_path)
     assert commands.run(command, commands.Rule(run="exit 2", status=2), tmp_path) == ""
     assert "not finished" in commands.run(command, commands.Rule(run="sleep 9", minutes=0.001), tmp_path)
-
-
-def test_the_readme_is_short() -> None:
-    """Words outside of code, tables included."""
-    text = re.sub(
-        r"```.*?```|^    .*?$", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
-    )
-    assert len(text.split()) <= 1200
