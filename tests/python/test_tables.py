@@ -1,0 +1,41 @@
+"""Do tables with an encrypted index of 8, 12 and 16 bits give their entries on ciphertexts?"""
+
+from __future__ import annotations
+
+import os
+
+import polyfabric as pf
+import pytest
+
+WIDE = pytest.mark.skipif(
+    os.environ.get("POLYFABRIC_FULL") != "1", reason="thousands of look-ups; make test-full runs it"
+)
+
+
+def mixed(index: int) -> int:
+    """An entry that neighbouring indices do not have."""
+    return index * 40_503 % 65_521 >> 8
+
+
+@pytest.mark.parametrize("bits", [8, 12, pytest.param(16, marks=WIDE)])
+def test_a_table_with_an_encrypted_index_decrypts_to_its_entries(bits: int) -> None:
+    program = pf.program("table", i=pf.UInt(bits))(lambda i: pf.Table(mixed, pf.UInt(8))[i])
+    keys = None
+    for index in (0x5A37 % (1 << bits), *((0, 255) if bits == 8 else ())):
+        result = program.run({"i": index}, keys=keys)
+        keys = result.keys
+        assert result.outputs == {"result": mixed(index)}
+        assert result.noise["log2_failure"] <= -128
+
+
+@pytest.mark.parametrize("bits", [8, *(pytest.param(bits, marks=WIDE) for bits in (12, 16))])
+def test_a_function_of_an_encrypted_integer_by_a_table_and_by_operators_is_one(bits: int) -> None:
+    """Both on ciphertexts, of signed entries as wide as the index."""
+    kind = pf.SInt(bits)
+
+    def both(i: pf.Integer) -> dict[str, pf.Integer]:
+        return {"table": pf.Table(lambda v: -(v // 3), kind)[i], "operators": -(i.cast(pf.SInt(bits + 1)) // 3)}
+
+    index = 0x9C71 % (1 << bits)
+    result = pf.program("both", i=pf.UInt(bits))(both).run({"i": index})
+    assert result.outputs == {"table": -(index // 3), "operators": -(index // 3)}
