@@ -7,6 +7,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from math import ceil
@@ -33,6 +34,7 @@ from .execution import make_plan
 from .machines import Machine
 from .names import suggestion
 from .runnable import Program, Runnable, SlotProgram
+from .schemes.context import STANDARD_SECURITY
 from .schemes.elements import ElementPlan, expect_security
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
@@ -202,9 +204,34 @@ def read(file: Path) -> str:
         raise InputError(f"{file}: not a text file ({error.reason} at byte {error.start}); check the path") from error
 
 
+def default_set(name: str, machine: Machine | None) -> str:
+    """The set of a built-in program when none is named. On a machine that does not hold the usual one: of the sets of this project that it
+    holds and that have its security, the one with which the program fails most seldom."""
+    if machine is None:
+        return DEFAULT_SET
+
+    def held(parameters: str) -> ElementPlan:
+        plan = ElementPlan.built_in(name, parameters, 1, machine=machine)
+        machine.simulate(plan)
+        return plan
+
+    try:
+        return held(DEFAULT_SET_ON_MACHINE).parameters.name
+    except MachineError as error:
+        refused = error
+    plans = []
+    for other in _native.parameter_names():
+        with suppress(Error):
+            if other.startswith("polyfabric-") and _native.Parameters.named(other).security_bits >= STANDARD_SECURITY:
+                plans.append(held(other))
+    if not plans:
+        raise refused
+    return min(plans, key=lambda plan: plan.log2_failure).parameters.name
+
+
 def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> ElementPlan:
     """The plan of a built-in program to be timed, whatever its noise."""
-    return ElementPlan.built_in(name, parameters or DEFAULT_SET_ON_MACHINE, batch, machine=machine)
+    return ElementPlan.built_in(name, parameters or default_set(name, machine), batch, machine=machine)
 
 
 def planned(name: str, options: PlanOptions, batch: int | None = None, *, to_run: bool = False) -> Plan:
@@ -245,7 +272,7 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
         raise InputError(f"--circuit-privacy hides a program's weights, and {name} has none; leave it out")
     if options.public:
         raise InputError(f"--public is of your own program or an application, not of {name}; leave it out")
-    chosen = options.parameters or (DEFAULT_SET if machine is None else DEFAULT_SET_ON_MACHINE)
+    chosen = options.parameters or default_set(name, machine)
     options = replace(options, parameters=chosen)
     made = ElementPlan.built_in(name, chosen, batch, machine=machine, unroll=options.unroll)
     options.checked(made.program)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
+from polyfabric import programs
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TORUS = EXAMPLES / "own-tfhe-machine.toml"
@@ -116,3 +117,18 @@ def test_a_wrong_file_is_refused_with_place_values_and_remedy(polyfabric, tmp_pa
     assert done.status == 2
     assert done.out == ""
     assert told in " ".join(done.err.split())
+
+
+def test_without_a_set_a_built_in_program_takes_one_that_the_machine_holds(polyfabric):
+    # The usual set has ciphertexts of three polynomials, and this machine multiplies two columns.
+    usual = polyfabric("simulate", "pbs", "--machine", str(TORUS), "--params", programs.DEFAULT_SET_ON_MACHINE)
+    assert usual.status == 2
+    assert "the accumulator has 3 polynomials" in usual.err
+    for command in (("simulate", "pbs", "--machine"), ("run", "pbs", "--on")):
+        done = polyfabric(*command, str(TORUS), "--json")
+        assert done.status == 0, done.err
+        found = json.loads(done.out)
+        report = found.get("machine", found) if command[0] == "run" else found
+        assert report["parameters"].startswith("polyfabric-")
+        assert found.get("correct", True) is True
+    assert programs.default_set("pbs", pf.machines.load("morphling")) == programs.DEFAULT_SET_ON_MACHINE
