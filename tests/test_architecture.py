@@ -217,9 +217,7 @@ def test_a_machine_is_named_in_its_own_places_and_in_the_registry_alone(machine)
         if path.relative_to(ROOT).parts[0] in {"crates", "python"} and in_tests.isdisjoint(path.parts)
     ]
     registry = ROOT / "crates" / "machines" / "src"
-    # The bindings still resize one machine by its own names, for sweeps.
-    sizes = ROOT / "crates" / "python" / "src" / "machine.rs"
-    allowed = {registry / "registry.rs", registry / "lib.rs", sizes}
+    allowed = {registry / "registry.rs", registry / "lib.rs"}
     found = [line for path in places if path not in allowed for line in names_machine(path, machine)]
     assert found == []
 

@@ -27,13 +27,10 @@ from .schemes.options import PlanOptions
 from .schemes.plan import Plan
 
 Value = float | str
-"""Of an axis: a figure's value in the unit of the machine file, or the name of a network."""
+"""Of an axis: a figure's value in the unit of the machine file, or the name of what is exchanged."""
 
-NETWORK = "network"
-"""The axis that is no figure: what connects clusters and banks."""
-
-NETWORKS = ("crossbar", "clos", "benes")
-"""Its values."""
+EXCHANGES: dict[str, list[str]] = _native.machine_exchanges()
+"""Axes that are no figure, where a machine has them, with their values: what connects its parts."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +41,10 @@ class Point:
 
     def of(self, machine: machines.Machine) -> machines.Machine:
         """The machine with these values."""
-        figures = [(key, float(value)) for key, value in self.values if key != NETWORK]
+        figures = [(key, float(value)) for key, value in self.values if key not in EXCHANGES]
         native = machine.native.changed(figures) if figures else machine.native
         for key, value in self.values:
-            native = native.with_network(str(value)) if key == NETWORK else native
+            native = native.exchanged(key, str(value)) if key in EXCHANGES else native
         return machines.Machine(native)
 
 
@@ -92,7 +89,7 @@ class Task:
         """The values that the file itself has on these axes."""
         machine = self.load()
         keys = dict.fromkeys(key for axis in axes for key in axis)
-        return Point(tuple((key, NETWORKS[0] if key == NETWORK else _figure(machine, key)) for key in keys))
+        return Point(tuple((key, EXCHANGES[key][0] if key in EXCHANGES else _figure(machine, key)) for key in keys))
 
 
 Axis = dict[str, list[Value]]
@@ -103,7 +100,9 @@ def _figure(machine: machines.Machine, key: str) -> float:
     value = machine.native.figure(key)
     if value is None:
         known = ", ".join(machine.native.figure_keys())
-        raise InputError(f"{machine.name} has no figure {key!r} with a value; axes are {NETWORK} and: {known}")
+        raise InputError(
+            f"{machine.name} has no figure {key!r} with a value; axes are {', '.join(EXCHANGES)} and: {known}"
+        )
     return value
 
 
@@ -130,9 +129,9 @@ def axis(text: str) -> Axis:
 
 
 def _value(key: str, text: str) -> Value:
-    if key == NETWORK:
-        if text not in NETWORKS:
-            raise InputError(f"--axis: there is no network {text!r}; take {', '.join(NETWORKS)}")
+    if key in EXCHANGES:
+        if text not in EXCHANGES[key]:
+            raise InputError(f"--axis: there is no {key} {text!r}; take {', '.join(EXCHANGES[key])}")
         return text
     try:
         return float(text)
@@ -162,9 +161,8 @@ def evaluate(task: Task, point: Point) -> dict[str, Any]:
         machine = point.of(_machine(task))
         area = machine.native.area()
         if area is None:
-            raise MachineError(
-                f"{task.machine}: its area is unknown: no [components] are described, or one of them has no area; give it"
-            )
+            cause = machine.native.area_cause() or "no [components] are described, or one of them has no area; give it"
+            raise MachineError(f"{task.machine}: its area is unknown: {cause}")
         reports = {name: machine.simulate(_planned(task, name)).to_dict() for name in task.programs}
         found["area_mm2"] = area
         found["seconds"] = {name: report["seconds"] for name, report in reports.items()}

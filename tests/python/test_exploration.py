@@ -206,11 +206,38 @@ def test_a_machine_file_has_a_sweep_of_its_own_or_says_that_it_has_none():
             own_axes(Task.of(name, ["pbs"]))
 
 
-@pytest.mark.parametrize("figure", ["memories.register_file.accesses", "clock"])
-def test_a_change_that_would_be_free_is_refused(figure):
+def test_a_clock_that_the_parts_do_not_reach_is_refused():
     machine = TASK.load()
-    with pytest.raises(pf.MachineError, match=r"no component says how|nothing says that they reach"):
-        machine.native.changed([(figure, 2 * machine.native.figure(figure))])
+    with pytest.raises(pf.MachineError, match=r"nothing says that they reach"):
+        machine.native.changed([("clock", 2 * machine.native.figure("clock"))])
+
+
+def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_file(polyfabric, tmp_path):
+    # Of this machine the area of the whole chip alone is known.
+    name, key = "strix", "units.core.count"
+    cause = f'those of `{key}` = "8 units", not of 4 units'
+    done = polyfabric("explore", name, "--programs", "pbs@toy-256", "--axis", f"{key}=4", "--jobs", "1", "--json")
+    assert done.status == 1
+    own, other = json.loads(done.out)["points"]
+    assert own["area_mm2"] > 0
+    assert "area_mm2" not in other
+    assert cause in other["error"]
+    text = pf.machines.load(name).to_dict()
+    source = text["units"]["core"]["count"]["source"]
+    written = (FILE.parent / f"{name}.toml").read_text()
+    (tmp_path / "four.toml").write_text(
+        written.replace(
+            f'count = {{ value = 8, unit = "units", source = "{source}"',
+            'count = { value = 4, unit = "units", source = "mine"',
+        )
+    )
+    common = ("--params", "toy-256", "--batch", "640", "--max-failure", "0", "--json")
+    four, eight = (polyfabric("simulate", "pbs", "--machine", machine, *common) for machine in ("four.toml", name))
+    assert cause in " ".join(four.err.split())
+    four, eight = json.loads(four.out), json.loads(eight.out)
+    assert [four[key] for key in ("area_mm2", "power_w", "energy_j")] == [None, None, None]
+    assert four["cycles"] > eight["cycles"]
+    assert eight["area_mm2"] == own["area_mm2"]
 
 
 @pytest.mark.parametrize(

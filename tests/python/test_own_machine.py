@@ -47,7 +47,7 @@ def test_its_area_and_energy_follow_a_sweep(polyfabric):
     assert narrow["performance"] < own["performance"] < wide["performance"]
     refused = polyfabric("explore", str(TORUS), "--programs", "pbs@strix-I", "--axis", "units.pipeline.adder=2")
     assert refused.status != 0
-    assert "no component says how its area and power follow this figure" in " ".join(refused.err.split())
+    assert 'those of `units.pipeline.adder` = "1 cycles", not of 2 cycles' in " ".join(refused.err.split())
 
 
 def test_half_an_f1_runs_a_program_and_tells_what_it_moves_again(polyfabric):

@@ -1,5 +1,6 @@
 //! The mappers, and the machines that come with the project. A further one is a folder, its files, and a line here.
 
+use crate::contract::options::{Given, check_against};
 use crate::contract::{Family, Machine, MachineError, Mapper};
 use crate::engine::description::{Description, DescriptionLiteral, FigureError, FigureSpec};
 use crate::{f1, fpt, morphling, osiris, strix, torus_pipeline};
@@ -114,4 +115,14 @@ pub fn choose(machine: &Description, choices: &[(&str, &str)]) -> Result<Descrip
 /// [`MachineError`] for a key that the file has not, a value out of range, or a figure that no component's area follows.
 pub fn changed(machine: &Description, changes: &[(String, f64)]) -> Result<Description, MachineError> {
     together(machine.changed(of(machine)?.specs(), changes)?)
+}
+
+/// The same machine with something exchanged that is no figure: what its mapper lists under `name`, for `value`.
+///
+/// # Errors
+/// [`MachineError::Option`] for what its mapper does not list, and as the mapper has it.
+pub fn exchanged(machine: &Description, name: &str, value: &str) -> Result<Description, MachineError> {
+    let mapper = of(machine)?;
+    check_against(mapper.exchanges(), machine, &Given::from([(name.to_owned(), value.to_owned())]))?;
+    mapper.exchanged(machine, name, value)
 }

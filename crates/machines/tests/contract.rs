@@ -1,5 +1,7 @@
 //! Does every machine keep the contract, whichever it is? A new one is tested here without a line.
 
+#[path = "contract/changes.rs"]
+mod changes;
 #[path = "contract/residue_family.rs"]
 mod residue_family;
 

@@ -7,9 +7,9 @@ use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use polyfabric_kernels::fixed::TransformSpec;
 use polyfabric_machines as machines;
+use polyfabric_machines::contract::options::{OptionSpec, OptionValues};
 use polyfabric_machines::engine::description::{Description, Dimension};
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
-use polyfabric_machines::f1::network::{NetworkError, with_network};
 use polyfabric_machines::torus::widths::Judge;
 use polyfabric_planner::elements::{DerivedWidths, derive_widths};
 use polyfabric_program::tfhe::lowering::Arithmetic;
@@ -17,6 +17,7 @@ use polyfabric_schemes::tfhe::AnyServerKey;
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -46,6 +47,17 @@ pub fn machine_options() -> PyResult<String> {
         rows.collect::<Vec<_>>()
     };
     Ok(json(&machines::registry::MAPPERS.iter().flat_map(of).collect::<Vec<_>>())?)
+}
+
+/// What sweeps may exchange on machines beside figures: names with their values.
+#[pyfunction]
+pub fn machine_exchanges() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let specs = machines::registry::MAPPERS.iter().flat_map(|mapper| mapper.exchanges());
+    let words = |spec: &OptionSpec| match spec.values {
+        OptionValues::Words(words) => words.to_vec(),
+        OptionValues::Seconds => Vec::new(),
+    };
+    specs.map(|spec| (spec.name, words(spec))).collect()
 }
 
 impl PyMachine {
@@ -96,10 +108,9 @@ impl PyMachine {
         Ok(Self(Arc::new(machines::registry::changed(&self.0, &changes).map_err(refused)?)))
     }
 
-    /// The machine with another network between its clusters and banks.
-    fn with_network(&self, network: &str) -> PyResult<Self> {
-        let network = network.parse().map_err(Failure::of::<NetworkError>(Kind::Input))?;
-        Ok(Self(Arc::new(with_network(&self.0, network).map_err(refused)?)))
+    /// The machine with something exchanged that is no figure: what its mapper lists under `name`, for `value`.
+    fn exchanged(&self, name: &str, value: &str) -> PyResult<Self> {
+        Ok(Self(Arc::new(machines::registry::exchanged(&self.0, name, value).map_err(refused)?)))
     }
 
     /// The value of a figure in the unit of its file, where it is known.
@@ -117,6 +128,11 @@ impl PyMachine {
     /// Area in mm² of all components; `None` if one is unknown, or none is described.
     fn area(&self) -> Option<f64> {
         self.0.area_mm2()
+    }
+
+    /// Why the area is unknown although the file gives it: a figure has another value than its components are for.
+    fn area_cause(&self) -> Option<String> {
+        self.0.area_cause().map(str::to_owned)
     }
 
     /// Power in W of all components at full activity; `None` if one is unknown, or none is described.

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
-from ..exploration import NETWORK, NETWORKS, Task, axis, own_axes
+from ..exploration import EXCHANGES, Task, axis, own_axes
 from ..exploration import explore as swept
 from ..progress import bars
 from .console import error_line, out, print_json
+
+_EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHANGES.items())
 
 
 @click.command()
@@ -26,7 +28,7 @@ from .console import error_line, out, print_json
     multiple=True,
     metavar="KEY=V1,V2,..",
     help="A figure of the machine file and its values, in the file's unit; figures that change together are joined by a semicolon. "
-    f"{NETWORK}={','.join(NETWORKS)} is one, where the machine has such networks. Without it, the axes of the file's [[sweep]].",
+    f"{_EXCHANGES} is one, where the machine has such. Without it, the axes of the file's [[sweep]].",
 )
 @click.option(
     "--batch",

@@ -59,6 +59,13 @@ def _show(data: dict[str, Any]) -> None:
         laws.add_row(name, known, size.get("of", "-"), size.get("at", "-"), size.get("source", "-"))
     console.print()
     console.print(laws)
+    held = grid("component", "has this area and power for", left=2)
+    for name, component in data["components"].items():
+        for key, values in component.get("holds_for", {}).items():
+            held.add_row(name, f"{key} = {' or '.join(map(str, values if isinstance(values, list) else [values]))}")
+    if held.row_count:
+        console.print()
+        console.print(held)
     for fact, reading in data.get("readings", {}).items():
         console.print(f"\n[bold]{fact}[/]: {reading['question']}")
         for option, content in reading["options"].items():

@@ -17,7 +17,7 @@ from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slots import SlotPlan
-from .console import grid, out, print_json, security_warnings
+from .console import grid, out, print_json, security_warnings, warning_line
 from .machine_choices import machine_choices
 from .simulate_stages import stages, steps
 
@@ -142,6 +142,8 @@ def simulate(
     if load_file is not None and choices.get("scheduler") is not None:
         raise InputError("--load takes the program as it was compiled; --scheduler is for compiling it")
     machine = load(machine_name, readings)
+    if (cause := machine.native.area_cause()) is not None:
+        warning_line(f"{machine_name}: area, power and energy are unknown: {cause}")
     if program in programs.STAGES:
         single = {
             "--batch": batch,

@@ -56,6 +56,19 @@ pub trait Mapper: Sync {
         &[]
     }
 
+    /// What a sweep may exchange for something else beside the figures of a file, and for what.
+    fn exchanges(&self) -> &'static [OptionSpec] {
+        &[]
+    }
+
+    /// `machine` with `value`, one of those that [`Mapper::exchanges`] lists for `name`, in the place of what its file has.
+    ///
+    /// # Errors
+    /// [`MachineError`] if a figure leaves its range with it.
+    fn exchanged(&self, machine: &Description, _name: &str, _value: &str) -> Result<Description, MachineError> {
+        Ok(machine.clone())
+    }
+
     /// What its machines execute, and how it is mapped.
     fn programs(&self) -> Programs;
 }

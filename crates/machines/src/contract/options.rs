@@ -67,10 +67,18 @@ pub enum OptionError {
 /// # Errors
 /// [`OptionError`] for one that it does not have, or a value that it does not take.
 pub fn check(kind: &dyn Mapper, machine: &Description, given: &Given) -> Result<(), OptionError> {
+    check_against(kind.options(), machine, given)
+}
+
+/// Holds `given` against `specs`, for messages about `machine`.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_against(specs: &[OptionSpec], machine: &Description, given: &Given) -> Result<(), OptionError> {
     for (name, value) in given {
         let machine = || machine.name().to_owned();
-        let Some(spec) = kind.options().iter().find(|spec| spec.name == name) else {
-            let names: Vec<&str> = kind.options().iter().map(|spec| spec.name).collect();
+        let Some(spec) = specs.iter().find(|spec| spec.name == name) else {
+            let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
             let known = match names.is_empty() {
                 true => "it has none; leave it out".to_owned(),
                 false => format!("choose from: {}", names.join(", ")),

@@ -7,6 +7,7 @@ use super::compile::{CompileError, Compiled, Scheduler, compile_with};
 use super::estimate::{Estimate as GroupEstimate, RESOURCES};
 use super::expand;
 use super::machine::{F1, GeometryError, LowThroughput, WORD_BYTES};
+use super::network::{Network, with_network};
 use super::order::order;
 use super::saved::{SavedError, load as load_saved, save};
 use super::stream::{encode, text};
@@ -63,6 +64,15 @@ const OPTIONS: &[OptionSpec] = &[
         help: "slower units of this kind, as many more (section 8.3)",
     },
 ];
+
+/// Name of the exchange of what connects clusters and banks.
+const NETWORK: &str = "network";
+
+const EXCHANGES: &[OptionSpec] = &[OptionSpec {
+    name: NETWORK,
+    values: OptionValues::Words(&Network::NAMES),
+    help: "what connects clusters and banks (section 6)",
+}];
 
 /// How a program is compiled, beside what the machine file says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,6 +143,17 @@ impl Mapper for RnsVector {
 
     fn options(&self) -> &'static [OptionSpec] {
         OPTIONS
+    }
+
+    fn exchanges(&self) -> &'static [OptionSpec] {
+        EXCHANGES
+    }
+
+    fn exchanged(&self, machine: &Description, name: &str, value: &str) -> Result<Description, MachineError> {
+        match Network::named(value) {
+            Some(network) if name == NETWORK => with_network(machine, network),
+            _ => Ok(machine.clone()),
+        }
     }
 
     fn programs(&self) -> Programs {

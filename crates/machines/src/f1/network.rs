@@ -4,9 +4,10 @@
 use super::machine::F1;
 use super::specs::SPECS;
 use crate::contract::MachineError;
-use crate::engine::description::{ComponentLiteral, Description, DescriptionLiteral, FigureLiteral, Written};
+use crate::engine::description::{
+    ComponentLiteral, Description, DescriptionLiteral, FigureLiteral, HeldLiteral, Written,
+};
 use std::fmt;
-use std::str::FromStr;
 
 /// What connects clusters and banks. All are non-blocking (section 6 names these three): every cycle's connections are known in advance, and
 /// all ways through a network are as long, so a stream may change its way between cycles and rearrangeable networks suffice. They connect
@@ -26,6 +27,14 @@ impl Network {
     /// All, with their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("crossbar", Self::Crossbar), ("clos", Self::Clos), ("benes", Self::Benes)];
+
+    /// Their names.
+    pub const NAMES: [&'static str; 3] = [Self::ALL[0].0, Self::ALL[1].0, Self::ALL[2].0];
+
+    /// The network of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, network)| network)
+    }
 
     /// Switches that a vector passes from `inputs` to `outputs`, a cycle each.
     pub fn stages(self, inputs: usize, outputs: usize) -> u64 {
@@ -63,20 +72,6 @@ impl fmt::Display for Network {
     }
 }
 
-/// No network has the name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no network {0:?}; take crossbar, clos or benes")]
-pub struct NetworkError(pub String);
-
-impl FromStr for Network {
-    type Err = NetworkError;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.iter().find(|(known, _)| *known == name);
-        found.map(|&(_, network)| network).ok_or_else(|| NetworkError(name.to_owned()))
-    }
-}
-
 /// Crosspoints of the three networks of a machine: two between clusters and banks, one between clusters.
 fn crosspoints(network: Network, machine: &F1) -> f64 {
     let (clusters, banks) = (machine.clusters, machine.banks);
@@ -90,12 +85,16 @@ fn crosspoints(network: Network, machine: &F1) -> f64 {
 pub fn with_network(description: &Description, network: Network) -> Result<Description, MachineError> {
     let machine = F1::new(description)?;
     let mut literal = description.literal().clone();
-    if network != Network::Crossbar {
-        give_network(&mut literal, network, network.stages(machine.clusters, machine.banks));
-    }
+    let stages = network.stages(machine.clusters, machine.banks);
+    let depth = (network != Network::Crossbar).then(|| give_network(&mut literal, network, stages)).flatten();
     let factor = crosspoints(network, &machine) / crosspoints(Network::Crossbar, &machine);
     let networks = literal.components.values_mut().filter(|part| part.activity.iter().any(|name| name == "crossbars"));
-    for ComponentLiteral { area, power, .. } in networks {
+    for ComponentLiteral { area, power, holds_for, .. } in networks {
+        if let Some(depth) = &depth {
+            // The factor is the law by which they follow these.
+            holds_for.insert("units.pipeline.network".to_owned(), HeldLiteral::One(depth.clone()));
+            holds_for.insert("units.crossbar.multicast".to_owned(), HeldLiteral::One(Written::Flag(false)));
+        }
         multiply(area, factor);
         multiply(power, factor);
     }
@@ -103,13 +102,15 @@ pub fn with_network(description: &Description, network: Network) -> Result<Descr
     Ok(Description::check(description.file(), &literal, SPECS)?.choose(SPECS, &choices)?)
 }
 
-/// Puts a network of so many stages in the place of crossbars.
-fn give_network(literal: &mut DescriptionLiteral, network: Network, stages: u64) {
+/// Puts a network of so many stages in the place of crossbars: the cycles through it, if those of crossbars are known.
+fn give_network(literal: &mut DescriptionLiteral, network: Network, stages: u64) -> Option<Written> {
+    let mut depth = None;
     let source = |figure: &mut FigureLiteral| figure.source = format!("{network}; {}", figure.source);
     if let Some(figure) = literal.units.get_mut("pipeline").and_then(|figures| figures.get_mut("network"))
         && let Written::Integer(cycles) = figure.value
     {
         figure.value = Written::Integer(cycles + stages as i64 - 1);
+        depth = Some(figure.value.clone());
         source(figure);
     }
     let fixed = literal.units.get_mut("crossbar").and_then(|figures| figures.get_mut("multicast"));
@@ -119,6 +120,7 @@ fn give_network(literal: &mut DescriptionLiteral, network: Network, stages: u64)
         figure.value = Written::Flag(false);
         source(figure);
     }
+    depth
 }
 
 /// Multiplies a figure that is known.

@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-const SHAPE: Shape = Shape { log2_degree: 10, limbs: 2, special: 1, ciphertexts: 2, rounds: 2 };
+pub const SHAPE: Shape = Shape { log2_degree: 10, limbs: 2, special: 1, ciphertexts: 2, rounds: 2 };
 
 /// The events of a schedule, to be changed.
 #[derive(Clone)]

@@ -5,9 +5,13 @@
 //! with a changed figure has the area and power of what it describes. A part grows linearly with its size, at most to 16 times and at
 //! least to a 16th of the source's: beyond that the file is refused. Power goes with the clock too, at a fixed voltage; a clock above the one
 //! that the source's parts are for is refused, as nothing says that they reach it.
+//!
+//! Where no law is known, `holds_for` names figures and the values that area and power are of. With another value both are unknown,
+//! whoever changed it: time follows the figure, energy and area are not told. A file that has a `holds_for` has to cover every figure.
 
 use super::{
-    ComponentLiteral, CountLiteral, DescriptionError, Dimension, Figure, FigureSpec, SizeLiteral, check_figure,
+    ComponentLiteral, CountLiteral, DescriptionError, Dimension, Figure, FigureSpec, HeldLiteral, SizeLiteral, Written,
+    check_figure,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,6 +47,8 @@ pub struct Component {
     pub idle_source: String,
     /// What its activity is measured on.
     pub activity: Vec<String>,
+    /// Why area and power are unknown although the file gives them: a figure that they are not of.
+    pub unknown: Option<String>,
 }
 
 /// What components are made from: the checked figures of a file.
@@ -52,6 +58,8 @@ pub(super) struct Maker<'a> {
     pub figures: &'a BTreeMap<String, Figure>,
     /// Clock beside the one that the file's components are for.
     pub clock: f64,
+    /// Why area and power of all are unknown: a figure of which none says what it makes of them.
+    pub uncovered: Option<String>,
 }
 
 impl Maker<'_> {
@@ -71,17 +79,82 @@ impl Maker<'_> {
         let power = self.check(name, "power", &component.power, Dimension::Power, (0.0, 1e6), "the power of a part")?;
         let share = (&component.idle_share, "the idle share of the power");
         let idle = self.check(name, "idle_share", share.0, Dimension::Ratio, (0.0, 1.0), share.1)?;
+        let unknown = self.other_value(name, &component.holds_for)?.or_else(|| self.uncovered.clone());
+        let of_this = |value: Option<f64>| value.filter(|_| unknown.is_none());
         Ok(Component {
             name: name.to_owned(),
             count,
-            area_mm2: area.value.map(|area| area * count * size),
-            power_w: power.value.map(|power| power * count * size * self.clock),
+            area_mm2: of_this(area.value).map(|area| area * count * size),
+            power_w: of_this(power.value).map(|power| power * count * size * self.clock),
             input: component.area.input || component.power.input,
             size,
             clock: self.clock,
             idle_share: self.needed(name, "idle_share", &idle)?,
             idle_source: component.idle_share.source.clone(),
             activity: component.activity.clone(),
+            unknown,
+        })
+    }
+
+    /// The first figure that has another value than the component's area and power are for, as a cause.
+    fn other_value(
+        &self,
+        name: &str,
+        holds_for: &BTreeMap<String, HeldLiteral>,
+    ) -> Result<Option<String>, DescriptionError> {
+        for (key, held) in holds_for {
+            let place = format!("components.{name}.holds_for");
+            let figure = self.figures.get(key);
+            let values = match held {
+                HeldLiteral::One(value) => std::slice::from_ref(value),
+                HeldLiteral::Several(values) => values,
+            };
+            let values = values.iter().map(|value| self.held(&place, value)).collect::<Result<Vec<_>, _>>()?;
+            let same = |value: &f64| {
+                figure.and_then(|figure| figure.value).is_some_and(|own| (own - value).abs() <= 1e-9 * own.abs())
+            };
+            if !values.iter().any(same) {
+                let written = match held {
+                    HeldLiteral::One(value) => value.to_string(),
+                    HeldLiteral::Several(values) => {
+                        values.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
+                    }
+                };
+                let own = figure.map(|Figure { written, .. }| format!("{} {}", written.value, written.unit));
+                let own = own.unwrap_or_else(|| "what the mapper takes where it is not given".to_owned());
+                return Ok(Some(format!(
+                    "area and power of component `{name}` are those of `{key}` = {written}, not of {own}, and no law says how they follow it"
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A value for which a component holds, in the base unit.
+    fn held(&self, place: &str, value: &Written) -> Result<f64, DescriptionError> {
+        let found = match value {
+            Written::Integer(value) => Some(*value as f64),
+            Written::Number(value) => Some(*value),
+            Written::Flag(value) => Some(f64::from(*value)),
+            Written::Text(text) => number(text),
+        };
+        found.ok_or_else(|| DescriptionError::Figure {
+            file: self.file.to_owned(),
+            key: place.to_owned(),
+            value: value.to_string(),
+            cause: "it is no value of a figure".to_owned(),
+            remedy: "Write a number in the base unit, a number with its unit as text, as \"640 KiB\", true or false"
+                .to_owned(),
+        })
+    }
+
+    /// The figure that a component names.
+    fn figure(&self, place: &str, key: &str) -> Result<&Figure, DescriptionError> {
+        self.figures.get(key).ok_or_else(|| {
+            let (file, mapper) = (self.file.to_owned(), self.mapper.to_owned());
+            let known = self.figures.keys().cloned().collect::<Vec<_>>().join(", ");
+            let remedy = format!("`{place}` takes figures of the file: {known}");
+            DescriptionError::UnexpectedKey { file, key: key.to_owned(), mapper, remedy }
         })
     }
 
@@ -139,19 +212,13 @@ impl Maker<'_> {
         for product in text.split('+') {
             let mut value = 1.0;
             for factor in product.split('*').map(str::trim) {
-                value *= match (number(factor), self.figures.get(factor)) {
-                    (Some(number), _) => number,
-                    (None, Some(figure)) => figure.value.ok_or_else(|| DescriptionError::Unknown {
+                value *= match number(factor) {
+                    Some(number) => number,
+                    None => self.figure(key, factor)?.value.ok_or_else(|| DescriptionError::Unknown {
                         file: self.file.to_owned(),
                         key: factor.to_owned(),
-                        source_text: figure.written.source.clone(),
+                        source_text: self.figures[factor].written.source.clone(),
                     })?,
-                    (None, None) => {
-                        let (file, mapper) = (self.file.to_owned(), self.mapper.to_owned());
-                        let known = self.figures.keys().cloned().collect::<Vec<_>>().join(", ");
-                        let remedy = format!("`{key}` takes numbers and figures of the file, with * and +: {known}");
-                        return Err(DescriptionError::UnexpectedKey { file, key: factor.to_owned(), mapper, remedy });
-                    }
                 };
             }
             sum += value;
@@ -169,7 +236,20 @@ fn number(text: &str) -> Option<f64> {
     value.parse::<f64>().ok().map(|value| value * scale)
 }
 
-/// The figures that a law names.
-pub(super) fn named(text: &str) -> impl Iterator<Item = &str> {
-    text.split(['+', '*']).map(str::trim).filter(|factor| number(factor).is_none())
+impl ComponentLiteral {
+    /// Whether its area and power follow figure `key`, by a law, or by being unknown with another value.
+    pub(super) fn follows(&self, key: &str) -> bool {
+        self.is_sized_by(key) || self.holds_for.contains_key(key)
+    }
+
+    /// Whether one of its laws names figure `key`.
+    pub(super) fn is_sized_by(&self, key: &str) -> bool {
+        let count = self.count.as_ref().and_then(|count| match count {
+            CountLiteral::Of(text) => Some(text),
+            CountLiteral::Figure(_) => None,
+        });
+        let size = self.size.iter().flat_map(|size| [&size.of, &size.at]);
+        let laws = count.into_iter().chain(size);
+        laws.flat_map(|law| law.split(['+', '*'])).any(|factor| factor.trim() == key)
+    }
 }

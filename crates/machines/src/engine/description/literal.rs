@@ -65,6 +65,16 @@ pub struct SizeLiteral {
     pub source: String,
 }
 
+/// The value, or the values of several readings, of a figure that a part is made for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum HeldLiteral {
+    /// One: a number in the base unit, a number with its unit as text (`"640 KiB"`), or a yes or no.
+    One(Written),
+    /// One of several.
+    Several(Vec<Written>),
+}
+
 /// One part of the chip, with area and power.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,6 +85,9 @@ pub struct ComponentLiteral {
     /// What one of them grows with; it has one size if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<SizeLiteral>,
+    /// Figures for whose values alone area and power hold, as no law says what follows from others: with another one they are unknown.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub holds_for: BTreeMap<String, HeldLiteral>,
     /// Area of one.
     pub area: FigureLiteral,
     /// Power of one at full activity.

@@ -16,11 +16,11 @@ pub use component::{Component, FURTHEST, sum_of_parts};
 pub use dimension::Dimension;
 pub use error::{DescriptionError, FigureError};
 pub use literal::{
-    ComponentLiteral, CountLiteral, DescriptionLiteral, FigureLiteral, LARGEST_FILE, OptionLiteral, ReadingLiteral,
-    SizeLiteral, Written,
+    ComponentLiteral, CountLiteral, DescriptionLiteral, FigureLiteral, HeldLiteral, LARGEST_FILE, OptionLiteral,
+    ReadingLiteral, SizeLiteral, Written,
 };
 
-use component::{Maker, named};
+use component::Maker;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -161,8 +161,12 @@ impl Description {
             let (key, meaning) = (spec.key.to_owned(), spec.meaning.to_owned());
             return Err(DescriptionError::Missing { file: file.to_owned(), key, unit, meaning });
         }
+        for key in literal.components.values().flat_map(|component| component.holds_for.keys()) {
+            spec_of(file, literal, specs, key)?;
+        }
         let clock = clock_of_components(file, literal, &figures)?;
-        let maker = Maker { file, mapper: &literal.mapper, figures: &figures, clock };
+        let uncovered = uncovered(literal, &figures);
+        let maker = Maker { file, mapper: &literal.mapper, figures: &figures, clock, uncovered };
         let components = literal.components.iter().map(|(name, component)| maker.component(name, component));
         let components = components.collect::<Result<_, _>>()?;
         Ok(Self { file: file.to_owned(), literal: literal.clone(), figures, components, readings })
@@ -198,37 +202,17 @@ impl Description {
 
     /// A refusal, if area and power of the components would stay as they are although figure `key` has another value.
     fn not_followed(&self, key: &str) -> Option<DescriptionError> {
-        let laws = |part: &ComponentLiteral| {
-            let count = match &part.count {
-                Some(CountLiteral::Of(text)) => Some(text.clone()),
-                _ => None,
-            };
-            count.into_iter().chain(part.size.as_ref().map(|size| size.of.clone())).collect::<Vec<_>>()
-        };
-        let followed = |key: &str| {
-            let mut laws = self.literal.components.values().flat_map(laws);
-            laws.any(|law| named(&law).any(|name| name == key))
-        };
-        // Memory outside of the chip is no component, nor is the number of channels among which a bandwidth is divided.
-        let outside = key.strip_prefix("channels.").and_then(|channel| channel.rsplit_once('.'));
-        let outside = outside.is_some_and(|(channel, name)| match name {
-            "latency" | "energy" => true,
-            "count" => followed(&format!("channels.{channel}.bandwidth")),
-            _ => false,
-        });
-        let clocked = key == "clock" && self.literal.component_clock.is_some();
         // A component's own figures are what is asked for.
-        let own = key.starts_with("components.") || self.literal.components.is_empty();
-        if own || clocked || outside || followed(key) {
+        if key.starts_with("components.") || self.literal.components.is_empty() || is_covered(&self.literal, key) {
             return None;
         }
         Some(DescriptionError::Figure {
             file: self.file.clone(),
             key: key.to_owned(),
             value: "another value".to_owned(),
-            cause: "no component says how its area and power follow this figure, so they would not be those of the changed machine"
+            cause: format!("{UNCOVERED}, so they would not be those of the changed machine"),
+            remedy: "Name it in the `count` or the `size` of the components that it changes, with a source, or in their `holds_for`"
                 .to_owned(),
-            remedy: "Name it in the `count` or the `size` of the components that it changes, with a source".to_owned(),
         })
     }
 
@@ -275,6 +259,11 @@ impl Description {
     /// Power of all parts at full activity in W; `None` if one is unknown, or none is described.
     pub fn power_w(&self) -> Option<f64> {
         sum_of_parts(self.components.iter().map(|part| part.power_w))
+    }
+
+    /// Why the area is unknown although the file gives that of all parts: a figure has another value than they are for.
+    pub fn area_cause(&self) -> Option<&str> {
+        self.components.iter().find_map(|part| part.unknown.as_deref())
     }
 
     /// A figure in its base unit.
@@ -328,6 +317,34 @@ impl Description {
             _ => Ok(value),
         }
     }
+}
+
+/// Why area and power are not those of the machine: nobody says what a figure makes of them.
+const UNCOVERED: &str = "no component says how its area and power follow this figure";
+
+/// Whether area and power are those of the machine whatever value figure `key` has: by a law, by being unknown with another value, or
+/// because no component depends on it.
+fn is_covered(literal: &DescriptionLiteral, key: &str) -> bool {
+    let mut components = literal.components.values();
+    // Memory outside of the chip is no component, nor is the number of channels among which a bandwidth is divided.
+    let outside = key.strip_prefix("channels.").and_then(|channel| channel.rsplit_once('.'));
+    let outside = outside.is_some_and(|(channel, name)| match name {
+        "latency" | "energy" => true,
+        "count" => {
+            let bandwidth = format!("channels.{channel}.bandwidth");
+            literal.components.values().any(|part| part.is_sized_by(&bandwidth))
+        }
+        _ => false,
+    });
+    outside || (key == "clock" && literal.component_clock.is_some()) || components.any(|part| part.follows(key))
+}
+
+/// The first figure of which no component of a file says what it makes of area and power, as a cause; nothing if none names figures
+/// that it holds for, as the file is then taken as it is.
+fn uncovered(literal: &DescriptionLiteral, figures: &BTreeMap<String, Figure>) -> Option<String> {
+    literal.components.values().find(|part| !part.holds_for.is_empty())?;
+    let key = figures.keys().find(|key| !is_covered(literal, key))?;
+    Some(format!("`{key}`: {UNCOVERED}; name it in a `count`, a `size` or a `holds_for`"))
 }
 
 /// The clock beside the one that the components are for.

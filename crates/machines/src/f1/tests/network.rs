@@ -5,7 +5,7 @@ use crate::engine::description::Description;
 use crate::f1::machine::F1;
 use crate::f1::network::{Network, with_network};
 use crate::f1::specs::SPECS;
-use crate::registry::description;
+use crate::registry::{description, exchanged};
 
 fn area(description: &Description) -> f64 {
     description.components().iter().filter_map(|part| part.area_mm2).sum()
@@ -47,7 +47,7 @@ fn other_networks_have_their_switches_and_stages() {
         [(Network::Crossbar, 256, 1), (Network::Clos, 192, 3), (Network::Benes, 224, 7)]
     {
         assert_eq!((network.crosspoints(16, 16), network.stages(16, 16)), (crosspoints, stages), "{network}");
-        assert_eq!(network.to_string().parse(), Ok(network));
+        assert_eq!(Network::named(&network.to_string()), Some(network));
         let base = description("f1").expect("the machine file");
         let other = with_network(&base, network).expect("it holds");
         let machine = F1::new(&other).expect("a machine");
@@ -59,14 +59,21 @@ fn other_networks_have_their_switches_and_stages() {
     // The more ports, the more a network of several stages saves; the larger side says how many stages there are.
     assert!(Network::Clos.crosspoints(32, 32) < Network::Crossbar.crosspoints(32, 32) * 9 / 16);
     assert_eq!(Network::Benes.stages(8, 32), 9);
-    "torus".parse::<Network>().expect_err("no such network");
+    assert_eq!(Network::named("torus"), None);
 }
 
 #[test]
 fn what_cannot_be_is_refused() {
     let refused = changed(&[("units.cluster.count", 33.0)]).expect_err("33 clusters");
     assert!(refused.contains("`units.cluster.count` = 33") && refused.contains("lies between 1 and 32"), "{refused}");
-    let refused = changed(&[("memories.register_file.accesses", 4.0)]).expect_err("whose area nobody knows");
-    assert!(refused.contains("no component says how its area and power follow"), "{refused}");
-    with_network(&description("morphling").expect("the file"), Network::Clos).expect_err("another mapper's");
+    let other = changed(&[("memories.register_file.accesses", 4.0)]).expect("it can be timed");
+    assert_eq!((other.area_mm2(), other.power_w()), (None, None), "whose area nobody knows");
+    let cause = other.area_cause().expect("a cause");
+    assert!(cause.contains("`memories.register_file.accesses` = \"2 units\", not of 4 units"), "{cause}");
+    for (machine, value, expected) in
+        [("morphling", "clos", "has no option \"network\""), ("f1", "torus", "crossbar or clos or benes")]
+    {
+        let refused = exchanged(&description(machine).expect("the file"), "network", value).expect_err("none such");
+        assert!(refused.to_string().contains(expected), "{refused}");
+    }
 }

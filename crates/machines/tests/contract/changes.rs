@@ -1,0 +1,81 @@
+//! Has a machine with another figure the area and power of that machine, or none at all, whoever changed it?
+
+use super::all_machines;
+use super::residue_family::SHAPE;
+use polyfabric_machines::contract::options::Given;
+use polyfabric_machines::contract::{Programs, residue, torus};
+use polyfabric_machines::engine::description::{Description, Dimension};
+use polyfabric_machines::parse;
+use polyfabric_machines::registry::{changed, of};
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, build};
+use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::lowering::KeySwitchOrder;
+use polyfabric_schemes::tfhe::noise::Transform;
+use polyfabric_schemes::tfhe::sets;
+
+/// The machine with another value of figure `key`, for each value that it takes of some around its own.
+fn others(machine: &Description, key: &str, own: f64) -> Vec<Description> {
+    let values = [2.0 * own, own / 2.0, own + 1.0, own - 1.0, 0.75 * own];
+    values.into_iter().filter_map(|value| changed(machine, &[(key.to_owned(), value)]).ok()).collect()
+}
+
+/// Whether readings set a figure: area and power are then given for the values of all of them.
+fn of_readings(machine: &Description, key: &str) -> bool {
+    let mut options = machine.literal().readings.values().flat_map(|reading| reading.options.values());
+    options.any(|option| option.figures.contains_key(key))
+}
+
+/// What a small program takes: cycles and energy.
+fn taken(machine: &Description) -> (u64, Option<f64>) {
+    let report = match of(machine).expect("a mapper").programs() {
+        Programs::Torus(_) => {
+            let set = sets::parameters("toy-256").expect("a set of the table");
+            let choice = torus::lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
+            let program = builtin::build("pbs+ks", &set, 5, &choice, Transform::Exact).expect("a program").kernel;
+            torus::simulate(machine, &program).expect("it fits")
+        }
+        Programs::Residue(_) => {
+            let program = build(Operation::Permute, SHAPE).expect("a program");
+            residue::map(machine, &program, "", &Given::new()).expect("it fits").report().clone()
+        }
+    };
+    (report.cycles, report.energy_j)
+}
+
+#[test]
+fn area_and_power_follow_every_figure_or_are_unknown() {
+    let totals = |machine: &Description| (machine.area_mm2(), machine.power_w());
+    for machine in all_machines() {
+        let (name, own) = (machine.name(), totals(&machine));
+        assert!(own.1.is_some() && machine.area_cause().is_none(), "{name}: {:?}", machine.area_cause());
+        let (mut by_law, mut unknown) = (0, 0);
+        for (key, figure) in machine.figures() {
+            let (_, scale) = Dimension::of_unit(&figure.written.unit).expect("a unit");
+            let Some(value) = figure.value else { continue };
+            let others = others(&machine, key, value / scale);
+            for other in &others {
+                // Whoever writes the value into the file has the same machine.
+                let text = toml::to_string(other.literal()).expect("it is text");
+                let written = parse("changed.toml", &text).expect("it was accepted");
+                assert_eq!(totals(&written), totals(other), "{name}, {key}");
+                assert_eq!(written.area_cause(), other.area_cause(), "{name}, {key}");
+            }
+            // The value of another reading is one that area and power are of, too.
+            let Some(other) = others.iter().find(|other| totals(other) != own).or(others.first()) else { continue };
+            if let Some(cause) = other.area_cause() {
+                assert!(cause.contains(&format!("`{key}`")), "{name}, {key}: {cause}");
+                assert_eq!(totals(other), (None, None), "{name}, {key}");
+                unknown += 1;
+            } else if totals(other) != own {
+                by_law += 1;
+            } else if !of_readings(&machine, key) {
+                // Of what lies outside the chip, time or energy are those of the other value.
+                let outside = [".latency", ".energy", ".count"].iter().any(|end| key.ends_with(end));
+                assert!(key.starts_with("channels.") && outside, "{name}: {key} changes neither area nor power");
+                let own = taken(&machine);
+                assert!(others.iter().any(|other| taken(other) != own), "{name}: {key} changes nothing");
+            }
+        }
+        assert!(by_law + unknown > 5, "{name}: {by_law} and {unknown}");
+    }
+}
