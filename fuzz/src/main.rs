@@ -61,6 +61,13 @@ fn main() -> ExitCode {
     let share = Duration::from_secs_f64(options.seconds / targets.len() as f64);
     let (mut findings, mut inputs) = (0, 0);
     for target in &mut targets {
+        // A sample that is refused as it is would leave all behind its fault untried.
+        for (number, sample) in (0..).zip(&target.samples) {
+            if !(target.read)(sample) {
+                findings += 1;
+                eprintln!("fuzz: {} refuses its sample {number} before it is damaged", target.name);
+            }
+        }
         let start = Instant::now();
         let mut read = 0;
         for count in options.one.map_or(0..u64::MAX, |one| one..one + 1) {

@@ -12,8 +12,9 @@ use polyfabric_program::{rns, tfhe as programs};
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::{Direction, Port, ProgramHash};
 use polyfabric_schemes::progress::no_progress;
-use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
+use polyfabric_schemes::rns::{Ciphertext, Domain, KeyId, KeyStorage, LimbId, Ring, RnsPolynomial};
 use polyfabric_schemes::serial::{Storable, load, save};
+use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::serial::{AnyCiphertexts, Ciphertexts, Content};
 use polyfabric_schemes::tfhe::{self, LweKind};
@@ -199,7 +200,8 @@ fn integers(parameters: &tfhe::Parameters) -> (programs::homomorphic::Program, p
 fn specifications() -> Vec<Target> {
     let parameters = tfhe::sets::parameters("toy-256").expect("a set");
     let (program, kernel) = integers(&parameters);
-    let signature = Signature::of(&program, &kernel, &[("y".to_owned(), 0.01)].into()).expect("inputs and outputs");
+    let bounds = ["y", "sign"].map(|name| (name.to_owned(), 0.01)).into();
+    let signature = Signature::of(&program, &kernel, &bounds).expect("inputs and outputs");
     let set = serde_json::to_string(parameters.literal()).expect("text");
     vec![
         text("tfhe-signature", vec![serde_json::to_string(&signature).expect("text")], |text| {
@@ -219,6 +221,7 @@ fn specifications() -> Vec<Target> {
                     let _ = (signature.port(direction, &terminal.name), terminal.limb_set());
                 }
             }
+            encrypt_and_decrypt(&signature);
             Ok::<(), ()>(())
         }),
         text("tfhe-parameters", vec![set], |text| {
@@ -226,6 +229,44 @@ fn specifications() -> Vec<Target> {
             tfhe::Parameters::check(&literal).map_err(drop)
         }),
     ]
+}
+
+/// Zeros to and fro as `signature` says, if its ring is small enough to do that often.
+fn encrypt_and_decrypt(signature: &slots::Signature) {
+    let slots = signature.slots();
+    let ciphertext = |ring: &Ring, terminal: &slots::Terminal| {
+        let zero = RnsPolynomial::zero(ring.degree(), &terminal.limbs, Domain::Evaluation);
+        Ciphertext::new(vec![zero; terminal.parts])
+    };
+    match signature.set() {
+        ParameterSet::Ckks(set) if set.ring_degree().get() <= 1024 => {
+            let Ok(client) = ckks::ClientKey::for_tests(set, 1) else { return };
+            for terminal in signature.terminals(false) {
+                if let slots::Encoding::Ckks { level, scale, .. } = terminal.encoding {
+                    let _ = client.encrypt_at(&vec![ckks::Complex::from(0.0); slots], level, scale);
+                }
+            }
+            for terminal in signature.terminals(true) {
+                let slots::Encoding::Ckks { scale, magnitude, error, .. } = terminal.encoding else { continue };
+                let given = ciphertext(client.ring(), terminal);
+                if let Ok(given) = ckks::CkksCiphertext::new(set, given, scale, slots) {
+                    let _ = client.decrypt_expected(&given, &ckks::Expected { magnitude, error, real: true });
+                }
+            }
+        }
+        ParameterSet::Bgv(set) if set.ring().degree().get() <= 1024 => {
+            let Ok(client) = bgv::ClientKey::for_tests(set, 1) else { return };
+            for terminal in signature.terminals(false) {
+                let _ = client.encrypt(&vec![0; slots], terminal.limbs.len());
+            }
+            for terminal in signature.terminals(true) {
+                let slots::Encoding::Bgv { factor, log2_phase } = terminal.encoding else { continue };
+                let given = ciphertext(set.ring(), terminal);
+                let _ = client.decrypt_within(&given, factor, slots, log2_phase);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Machine files, and what machines write and read again.

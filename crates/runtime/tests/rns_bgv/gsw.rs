@@ -1,6 +1,6 @@
 //! Do ring-GSW's products give the products of the messages, and is their noise what the formulas say?
 
-use super::common::{Client, Numbers, execute};
+use super::common::{Client, Numbers, execute, mean_of_windows};
 use polyfabric_program::rns::lowering::bgv::{SlotEncoder, chain, rules};
 use polyfabric_program::rns::lowering::{CiphertextValue, Lowering, Result};
 use polyfabric_program::rns::noise::NoiseModel;
@@ -13,22 +13,17 @@ use std::sync::Arc;
 
 const SETS: [&str; 3] = ["bgv-toy-1024", "bgv-toy-1024-subdigit", "bgv-toy-1024-listing1"];
 
-/// Bits that the deviation over [`ROUNDS`] ring-GSW ciphertexts may be off by, up or down.
-///
-/// The last digit of a limb is not centred. With four digits a limb its mean is three sevenths of the variance, and all digits'
-/// means multiply one sum of errors by 1 + X + … + X^(N−1): a random walk along the coefficients, a single draw in every
-/// measurement, for which averaging over coefficients does nothing. Its mean square E has the cosine series of a negacyclic walk:
-/// P(E > x) < (4/π)·e^(−π²x/8) for E of mean 1. A measurement off by more than these bits upwards has an average E over 5.2;
-/// for ROUNDS of them that is P < (4/π)^8·Γ(8, 8·5.2·π²/8)/7! < 10^−13. Downwards 4/7 is left without any walk.
-const TOLERANCE: f64 = 0.75;
+/// Independent ring-GSW ciphertexts that a measured variance is a mean over: that of 12 × 1024 coefficients varies by 1.3 %.
+const ROUNDS: usize = 12;
 
-/// Independent ring-GSW ciphertexts that a measured deviation is taken over.
-const ROUNDS: usize = 8;
-
-/// The deviation of noises of equal size, log2: the root of the mean of their squares.
-fn mean_deviation(log2_deviations: &[f64]) -> f64 {
-    let sum: f64 = log2_deviations.iter().map(|deviation| (2.0 * deviation).exp2()).sum();
-    (sum / log2_deviations.len() as f64).log2() / 2.0
+/// Asserts that the mean of variances, as `log2_deviations`, is 2^`predicted` squared: to 5 %, and more where digits have a mean.
+fn assert_predicted(what: &str, set: &str, log2_deviations: &[f64], predicted: f64) {
+    let ratio = log2_deviations.iter().map(|found| (2.0 * (found - predicted)).exp2()).sum::<f64>();
+    let ratio = ratio / log2_deviations.len() as f64;
+    let more = if set == "bgv-toy-1024-subdigit" { mean_of_windows(log2_deviations.len() as u64) } else { 0.0 };
+    println!("{set}, {what}: {ratio:.3}");
+    let allowed = (0.95f64 - more).max(4.0 / 7.0)..1.05 + more;
+    assert!(allowed.contains(&ratio), "{set}, {what}: {ratio} of the variance that is predicted");
 }
 
 struct Gsw {
@@ -143,11 +138,8 @@ fn external_products_are_exact_and_as_noisy_as_predicted() {
             }
         }
         for (limbs, id) in cases {
-            let (measured, predicted) = (mean_deviation(&measured[&(limbs, id)]), predicted(limbs, id).deviation);
-            assert!(
-                (measured - predicted).abs() < TOLERANCE,
-                "{set}, {id}, {limbs} limbs: 2^{measured} for 2^{predicted}"
-            );
+            let what = format!("{id}, {limbs} limbs");
+            assert_predicted(&what, set, &measured[&(limbs, id)], predicted(limbs, id).deviation);
         }
     }
 }
@@ -162,7 +154,7 @@ fn a_tree_of_cmux_chooses() {
         let messages: Vec<Vec<u64>> = (0..4).map(|_| gsw.message(&mut numbers)).collect();
         let inputs = (0..4).map(|index| (format!("x{index}"), gsw.encrypt(&messages[index], limbs))).collect();
         let mut measured = Vec::new();
-        // Every choice twice: all have the same noise.
+        // Every choice three times: all have the same noise.
         for chosen in (0..ROUNDS).map(|round| round % 4) {
             let mut keys = gsw.keys();
             for bit in 0..2u16 {
@@ -184,8 +176,7 @@ fn a_tree_of_cmux_chooses() {
         let gadget = rules.gadget_size(limbs);
         let once = cmux(&model, model.fresh(log2_t), log2_t, &gadget);
         let predicted = cmux(&model, once, log2_t, &gadget).deviation;
-        let measured = mean_deviation(&measured);
-        assert!((measured - predicted).abs() < TOLERANCE, "{set}: 2^{measured} for 2^{predicted}");
+        assert_predicted("two CMUXes", set, &measured, predicted);
     }
 }
 

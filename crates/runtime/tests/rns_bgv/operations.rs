@@ -1,6 +1,6 @@
 //! Is the noise of every single operation what the formula says, and the result exact?
 
-use super::common::{Client, Numbers, integers};
+use super::common::{Client, Numbers, integers, mean_of_windows};
 use polyfabric_program::rns::homomorphic::{Builder, NodeId, Scheme, Values};
 use polyfabric_program::rns::lowering::{Relinearisation, RotationOrder};
 use std::collections::HashMap;
@@ -32,35 +32,45 @@ fn vectors(t: u64, numbers: &mut Numbers) -> Vec<u64> {
     (0..SLOTS).map(|_| numbers.below(t)).collect()
 }
 
+/// Keys that a variance is a mean over: that of 12 × 1024 coefficients varies by 1.3 %, the mean weight of 12 secrets by 0.6 %.
+const KEYS: u64 = 12;
+
 #[test]
 fn every_operation_is_exact_and_as_noisy_as_predicted() {
     for set in ["bgv-toy-1024", "bgv-toy-1024-t40", "bgv-toy-1024-listing1", "bgv-toy-1024-subdigit"] {
-        let client = Client::new(set, 11);
-        let mut numbers = Numbers(0x1234_5678_9abc_def1);
-        let constant = integers(vectors(client.t(), &mut numbers));
-        let inputs: HashMap<String, Values> =
-            ["x", "y"].map(|name| (name.to_owned(), integers(vectors(client.t(), &mut numbers)))).into();
-        let top = client.parameters.q_limbs() - 1;
         for (name, make) in OPERATIONS {
-            let scheme = Scheme::Bgv { plaintext_modulus: client.t() };
-            let mut builder = Builder::new(name, scheme, SLOTS).unwrap();
-            let x = builder.input_with("x", Some(top), 1.0).unwrap();
-            let y = builder.input_with("y", Some(top), 1.0).unwrap();
-            let result = make(&mut builder, x, y, &constant);
-            builder.output("result", result).unwrap();
-            let program = builder.finish().unwrap();
-            let outcome = client.check(&program, &client.choice(), &inputs, false).remove(0);
-            let (measured, predicted) = (outcome.decrypted.log2_deviation, outcome.port.state.noise.deviation);
-            // Two public-key encryptions share the public key's error and the secret, so their product is noisier than that of
-            // independent ones: by 3/2 in variance on average, and by how much depends on the key.
-            let more = if matches!(name, "mul" | "square") { 0.9 } else { 0.4 };
-            // The topmost part of a digit that is cut is not balanced: its mean adds up the key's errors along the polynomial, so the
-            // coefficients of one noise are correlated, and their deviation varies from one key switch to the next.
-            let (less, more) = if set == "bgv-toy-1024-subdigit" { (-0.9, 0.9) } else { (-0.4, more) };
-            let difference = measured - predicted;
-            assert!((less..more).contains(&difference), "{set}, {name}: deviation 2^{measured} for 2^{predicted}");
+            let ratio = (0..KEYS).map(|seed| variance_ratio(set, name, make, seed)).sum::<f64>() / KEYS as f64;
+            let allowed = match name {
+                // Two public-key encryptions share the public key's error and the secret, so their product is noisier than that of
+                // independent ones: by 3/2 in variance on average, and by how much depends on the key.
+                "mul" | "square" => 0.95..1.7,
+                // The topmost part of a digit that is cut is not balanced: see `mean_of_windows`.
+                _ if set == "bgv-toy-1024-subdigit" => 0.8..1.05 + mean_of_windows(KEYS),
+                _ => 0.95..1.05,
+            };
+            println!("{set}, {name}: {ratio:.3}");
+            assert!(allowed.contains(&ratio), "{set}, {name}: {ratio} of the variance that is predicted");
         }
     }
+}
+
+/// What the variance of one operation's result is of the prediction. The interpreter runs those of the first key.
+fn variance_ratio(set: &str, name: &str, make: Make, seed: u64) -> f64 {
+    let client = Client::new(set, 11 + seed);
+    let mut numbers = Numbers(0x1234_5678_9abc_def1 + seed);
+    let constant = integers(vectors(client.t(), &mut numbers));
+    let inputs: HashMap<String, Values> =
+        ["x", "y"].map(|name| (name.to_owned(), integers(vectors(client.t(), &mut numbers)))).into();
+    let top = client.parameters.q_limbs() - 1;
+    let scheme = Scheme::Bgv { plaintext_modulus: client.t() };
+    let mut builder = Builder::new(name, scheme, SLOTS).unwrap();
+    let x = builder.input_with("x", Some(top), 1.0).unwrap();
+    let y = builder.input_with("y", Some(top), 1.0).unwrap();
+    let result = make(&mut builder, x, y, &constant);
+    builder.output("result", result).unwrap();
+    let program = builder.finish().unwrap();
+    let outcome = client.check(&program, &client.choice(), &inputs, seed > 0).remove(0);
+    (2.0 * (outcome.decrypted.log2_deviation - outcome.port.state.noise.deviation)).exp2()
 }
 
 #[test]

@@ -150,12 +150,14 @@ impl Rules {
     /// Switched to the first `limbs` limbs, and with two parts; the factor is the caller's to change.
     #[must_use]
     pub fn switched(&self, state: State, limbs: usize) -> State {
+        // What a key switch makes two parts of is divided by P at once.
+        let special = if state.quadratic { self.special } else { 0 };
         let state = self.linear(state);
         if limbs >= state.limbs {
             return state;
         }
         let divisor = self.log2_q[state.limbs] - self.log2_q[limbs];
-        let rounded = Self::spread(self.division, state.limbs - limbs + self.special);
+        let rounded = Self::spread(self.division, state.limbs - limbs + special);
         let noise = state.noise.scale(-divisor).plus(self.model.rounding(state.log2_t, rounded));
         State { noise, limbs, ..state }
     }
