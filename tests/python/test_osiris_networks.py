@@ -244,4 +244,6 @@ def test_what_cannot_be_timed_says_why(monkeypatch):
     monkeypatch.setattr(osiris_networks, "planned", refused)
     osiris_networks.resnet20_timed.cache_clear()
     rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), [])
-    assert {row["failure"] for row in rows if row["kind"] != "not_modelled"} == {"the scratchpad is full"}
+    # The ratio of rotations is counted, and takes no schedule.
+    timed = [row for row in rows if row["kind"] != "not_modelled" and row["id"] != "section6.rotations"]
+    assert {row["failure"] for row in timed} == {"the scratchpad is full"}
