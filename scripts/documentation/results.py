@@ -93,10 +93,11 @@ def record(name: str, words: list[str], file: Path | None = None, runs: int = 1)
         sys.exit("there is no command to run; write it behind --")
     if runs < 1:
         sys.exit(f"--runs {runs}: there has to be one run at least")
-    began = time.monotonic()
+    # Of what runs, whatever is committed meanwhile.
+    tree, began = commit(), time.monotonic()
     data = [_run(words, file) for _ in range(runs)]
     seconds = time.monotonic() - began
-    return write(name, shlex.join(words), seconds, data[0] if runs == 1 else {"runs": data})
+    return write(name, (shlex.join(words), tree), seconds, data[0] if runs == 1 else {"runs": data})
 
 
 def _run(words: list[str], file: Path | None) -> Any:  # noqa: ANN401 - any data
@@ -110,10 +111,10 @@ def _run(words: list[str], file: Path | None) -> Any:  # noqa: ANN401 - any data
     return data
 
 
-def write(name: str, command: str, seconds: float, data: Any) -> dict[str, Any]:  # noqa: ANN401 - any data
-    """Keeps `data` in `results/NAME.json`."""
+def write(name: str, ran: tuple[str, str], seconds: float, data: Any) -> dict[str, Any]:  # noqa: ANN401 - any data
+    """Keeps `data` in `results/NAME.json`; `ran` is the command and the commit."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    found = {"command": command, "commit": commit(), "date": today, "processor": processor()}
+    found = {"command": ran[0], "commit": ran[1], "date": today, "processor": processor()}
     found |= {"seconds": round(seconds, 1), "data": data}
     FOLDER.mkdir(exist_ok=True)
     text = json.dumps(found, indent=1, ensure_ascii=False)
