@@ -49,19 +49,25 @@ def of_lookups(planned: ElementPlan) -> float:
     if not batches:
         return 0.0
     literal = json.loads(planned.parameters.to_json())
-    times = _lookup_times(_timed_set(literal), planned.unroll)
+    times = lookup_times(timed_set(literal), planned.unroll)
     whole = times.once + times.batch * len(batches) + times.each * sum(batches)
-    return whole * literal["lwe_dimension"] / min(TIMED_DIMENSION, literal["lwe_dimension"])
+    return whole * literal["lwe_dimension"] / timed_dimension(literal)
 
 
-def _timed_set(literal: Mapping[str, Any]) -> str:
+def timed_dimension(literal: Mapping[str, Any]) -> int:
+    """The LWE dimension with which look-ups of the set `literal` are timed."""
+    return min(TIMED_DIMENSION, literal["lwe_dimension"])
+
+
+def timed_set(literal: Mapping[str, Any]) -> str:
     """The set whose look-ups are timed: that of `literal` with fewer of the same steps."""
-    dimension = min(TIMED_DIMENSION, literal["lwe_dimension"])
-    return json.dumps({**literal, "name": "timed", "lwe_dimension": dimension, "sources": {}}, sort_keys=True)
+    fewer = {**literal, "name": "timed", "lwe_dimension": timed_dimension(literal), "sources": {}}
+    return json.dumps(fewer, sort_keys=True)
 
 
 @cache
-def _lookup_times(literal: str, unroll: int) -> LookupTimes:
+def lookup_times(literal: str, unroll: int) -> LookupTimes:
+    """What look-ups take with the set `literal`, which is one of `timed_set`."""
     from .schemes.context import content
     from .schemes.elements import ElementContext, ElementPlan
     from .schemes.options import PlanOptions
@@ -74,7 +80,7 @@ def _lookup_times(literal: str, unroll: int) -> LookupTimes:
 
     def of(planned: ElementPlan, count: int, key: Callable[[], _native.ServerKey] = lambda: server) -> float:
         ciphertexts = client.encrypt(planned.context.signature, {"x": [0] * count})
-        return _shortest(lambda server: planned.kernel.run(server, ciphertexts, 1), key)
+        return shortest(lambda server: planned.kernel.run(server, ciphertexts, 1), key)
 
     single, several = (ElementPlan.built_in("pbs", parameters, count, unroll=unroll) for count in (1, TIMED_BATCH))
     first = of(single, 1, lambda: _native.ServerKey.load(sent))
@@ -103,7 +109,7 @@ def _chained() -> Program:
     return program("timed", x=Int(0, 1).vector(2))(twice)
 
 
-def _shortest(work: Callable[[T], Any], prepare: Callable[[], T]) -> float:
+def shortest(work: Callable[[T], Any], prepare: Callable[[], T]) -> float:
     """The processor time of the shortest of some rounds, each on what `prepare` gives it."""
     return min(_times(work, prepare))
 

@@ -280,7 +280,7 @@ def test_a_built_in_program_states_its_whole_batch_and_bounds_its_phases(name: s
 
 
 def test_the_transform_of_a_key_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing, "_lookup_times", lambda *_: timing.LookupTimes(once=100.0, batch=1.0, each=0.01))
+    monkeypatch.setattr(timing, "lookup_times", lambda *_: timing.LookupTimes(once=100.0, batch=1.0, each=0.01))
 
     @pf.program(x=pf.UInt(16), y=pf.UInt(16))
     def added(x, y):

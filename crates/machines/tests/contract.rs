@@ -5,12 +5,13 @@ mod changes;
 #[path = "contract/residue_family.rs"]
 mod residue_family;
 
+use polyfabric_kernels::fixed::Stage;
 use polyfabric_machines::audit::{Function, audit};
 use polyfabric_machines::contract::options::{Given, OptionValues};
 use polyfabric_machines::contract::torus::MappedTorus;
 use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::checker::{Hazard, check};
-use polyfabric_machines::engine::description::Description;
+use polyfabric_machines::engine::description::{ComponentLiteral, Description, FigureLiteral, Written};
 use polyfabric_machines::engine::schedule::{Event, Item, KindId, MemoryKind, Schedule, Value};
 use polyfabric_machines::registry::{MACHINES, MAPPERS, of};
 use polyfabric_machines::torus::widths::Judge;
@@ -192,13 +193,61 @@ fn derived_widths_are_accepted_by_every_torus_machines_file() {
         };
         let widths = derived.widths();
         let found = (spec.digits.input_width, spec.key.output_width(), spec.inverse.output_width());
-        assert_eq!(found, (widths.digits, widths.key, widths.inverse), "{}", machine.name());
+        assert_eq!(found, (widths.digits.input(), widths.key, widths.inverse.input()), "{}", machine.name());
         // The method's own error is the arithmetic's.
         let Transform::Measured { coefficient_variance, .. } = Transform::fixed(&spec, &set) else {
             panic!("fixed point")
         };
         let off = coefficient_variance.log2() - derived.log2_coefficient;
         assert!(spec.result_bits.is_some() || off.abs() < 1.0, "{}: 2^{off} of what was measured", machine.name());
+    }
+}
+
+/// A figure of `width` bits, as a file has it.
+fn bits(width: u32) -> FigureLiteral {
+    FigureLiteral {
+        value: Written::Integer(width.into()),
+        unit: "bits".to_owned(),
+        source: "test".to_owned(),
+        input: false,
+    }
+}
+
+#[test]
+fn a_file_sets_the_width_of_each_stage() {
+    let set = sets::parameters("toy-256").expect("a set of the table");
+    for (machine, _) in torus_machines().into_iter().step_by(2) {
+        let name = machine.name();
+        let with = |figures: &[(&str, u32)]| {
+            let mut literal = machine.literal().clone();
+            let arithmetic = literal.machine.entry("arithmetic".to_owned()).or_default();
+            arithmetic.extend(figures.iter().map(|&(key, width)| (key.to_owned(), bits(width))));
+            parse("stages.toml", &toml::to_string(&literal).expect("it is text"))
+        };
+        // Stage 9 is there in larger rings alone.
+        let changed = with(&[("forward_stage_2", 23), ("inverse_stage_7", 45), ("forward_stage_9", 21)]);
+        let changed = changed.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let spec = |machine: &Description| match torus::arithmetic(machine, &set).expect("a set of 32 bits") {
+            Arithmetic::Fixed(spec) => spec,
+            other => panic!("{name} computes in fixed point, not {other:?}"),
+        };
+        let (own, found) = (spec(&machine), spec(&changed));
+        let widths = |stages: &[Stage]| stages.iter().map(|stage| stage.width).collect::<Vec<_>>();
+        let (mut forward, mut inverse) = (widths(&own.digits.stages), widths(&own.inverse.stages));
+        (forward[1], inverse[6]) = (23, 45);
+        assert_eq!((widths(&found.digits.stages), widths(&found.inverse.stages)), (forward, inverse), "{name}");
+        assert_eq!(found.key, own.key, "{name}");
+        // Area and power are of the file's own widths, where it says what they hold for.
+        let holds_for = |part: &ComponentLiteral| !part.holds_for.is_empty();
+        if machine.literal().components.values().any(holds_for) {
+            assert!(changed.components().iter().all(|part| part.unknown.is_some()), "{name}");
+        }
+        let error = with(&[("forward_stage_17", 20)]).expect_err("no ring has so many stages").to_string();
+        assert!(error.contains("machine.arithmetic.forward_stage_17"), "{error}");
+        // Derived widths take the place of these too.
+        let derived = torus::derive_widths(&changed, &set, Judge::Phase, &NoProgress).expect("the set has room");
+        let text = torus::with_widths(&changed, &derived).expect("it is text");
+        assert!(!text.contains("_stage_"), "{name}");
     }
 }
 

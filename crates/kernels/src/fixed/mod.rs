@@ -22,7 +22,9 @@ mod spec;
 mod structure;
 
 pub use error_model::{ProductError, digit_concentration};
-pub use spec::{AccumulatorSpec, FixedFftSpec, FixedSpecError, FixedWidths, RangeRule, Rounding, Stage, TransformSpec};
+pub use spec::{
+    AccumulatorSpec, FixedFftSpec, FixedSpecError, FixedWidths, RangeRule, Rounding, Stage, StageWidths, TransformSpec,
+};
 pub use structure::{Rotation, Structure};
 
 use crate::ring::RingDegree;

@@ -75,19 +75,63 @@ pub struct FixedFftSpec {
     pub result_bits: Option<u32>,
 }
 
+/// Bits of each part of a complex number in a transform, sign included: of its input and its stages, and those that a stage has of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StageWidths {
+    all: u32,
+    own: [Option<u32>; StageWidths::MOST],
+}
+
+impl From<u32> for StageWidths {
+    /// `bits` everywhere.
+    fn from(bits: u32) -> Self {
+        Self::uniform(bits)
+    }
+}
+
+impl StageWidths {
+    /// Most stages of a transform: those of the largest ring.
+    pub const MOST: usize = RingDegree::MAX.ilog2() as usize - 1;
+
+    /// `bits` everywhere.
+    pub const fn uniform(bits: u32) -> Self {
+        Self { all: bits, own: [None; Self::MOST] }
+    }
+
+    /// The same with `bits` in the results of stage `stage`, 0 the first that is executed.
+    ///
+    /// # Panics
+    /// If no transform has so many stages ([`Self::MOST`]).
+    #[must_use]
+    pub const fn with_stage(mut self, stage: usize, bits: u32) -> Self {
+        self.own[stage] = Some(bits);
+        self
+    }
+
+    /// Of the input.
+    pub const fn input(&self) -> u32 {
+        self.all
+    }
+
+    /// Of the results of stage `stage`.
+    pub fn stage(&self, stage: usize) -> u32 {
+        self.own.get(stage).copied().flatten().unwrap_or(self.all)
+    }
+}
+
 /// The widths that a machine has, in bits of each part of a complex number, sign included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FixedWidths {
-    /// Digit spectra, at every stage.
-    pub digits: u32,
+    /// The digits' transform, stage by stage.
+    pub digits: StageWidths,
     /// Key spectra, as they are multiplied.
     pub key: u32,
     /// Key spectra, at every stage but the last: more than `key` where the key is transformed beforehand, elsewhere.
     pub key_stages: u32,
     /// Accumulated products.
     pub accumulator: u32,
-    /// The inverse transform, at every stage.
-    pub inverse: u32,
+    /// The inverse transform, stage by stage.
+    pub inverse: StageWidths,
     /// Twiddle factors of the digits' transform.
     pub twiddle: u32,
     /// Twiddle factors of the key's transform.
@@ -100,11 +144,11 @@ impl FixedWidths {
     /// `bits` everywhere.
     pub const fn uniform(bits: u32) -> Self {
         Self {
-            digits: bits,
+            digits: StageWidths::uniform(bits),
             key: bits,
             key_stages: bits,
             accumulator: bits,
-            inverse: bits,
+            inverse: StageWidths::uniform(bits),
             twiddle: bits,
             key_twiddle: bits,
             inverse_twiddle: bits,
@@ -251,25 +295,25 @@ impl TransformSpec {
         Ok(())
     }
 
-    /// Stages that hold a magnitude of 2^`needs[j]` before stage j (the last: after all) in `width` bits, after the last in `last`,
-    /// starting at block exponent `start`, or as low as the width allows.
-    fn scheduled(needs: &[f64], (width, last): (u32, u32), start: Option<i32>, twiddle_bits: u32) -> Self {
+    /// Stages that hold a magnitude of 2^`needs[j]` before stage j (the last: after all) in their `widths`, starting at block exponent
+    /// `start`, or as low as the input's width allows.
+    fn scheduled(needs: &[f64], widths: StageWidths, start: Option<i32>, twiddle_bits: u32) -> Self {
         // The smallest exponent at which 2^need is inside ±(2^(width−1) − 1), rounding errors included.
         let fitting = |need: f64, width: u32| (need + 1e-5 - f64::from(width - 1)).ceil() as i32;
-        let first = start.unwrap_or_else(|| fitting(needs[0], width));
+        let first = start.unwrap_or_else(|| fitting(needs[0], widths.input()));
         let mut exponent = first;
         let stages = needs[1..]
             .iter()
             .enumerate()
             .map(|(stage, &need)| {
-                let width = if stage + 2 == needs.len() { last } else { width };
+                let width = widths.stage(stage);
                 let next = exponent.max(fitting(need, width));
                 let shift = (next - exponent) as u32;
                 exponent = next;
                 Stage { width, shift }
             })
             .collect();
-        Self { load_shift: -first, input_width: width, stages, twiddle_bits }
+        Self { load_shift: -first, input_width: widths.input(), stages, twiddle_bits }
     }
 }
 
@@ -338,8 +382,8 @@ impl FixedFftSpec {
                 (needs, random.max(first), 0.5)
             }
         };
-        let (same, key_widths) = (|width| (width, width), (widths.key_stages, widths.key));
-        let digits = TransformSpec::scheduled(&digit_needs, same(widths.digits), None, widths.twiddle);
+        let key_widths = StageWidths::uniform(widths.key_stages).with_stage(levels as usize - 1, widths.key);
+        let digits = TransformSpec::scheduled(&digit_needs, widths.digits, None, widths.twiddle);
         let key = TransformSpec::scheduled(&key_needs, key_widths, None, widths.key_twiddle);
         let product = digits.exponent() + key.exponent();
         let exponent = product.max((accumulator_need + 1e-5 - f64::from(widths.accumulator - 1)).ceil() as i32);
@@ -358,7 +402,7 @@ impl FixedFftSpec {
         };
         let inverse_needs = steps(&|j| accumulator_need.max(random_need + growth * j));
         let mut inverse =
-            TransformSpec::scheduled(&inverse_needs, same(widths.inverse), Some(exponent), widths.inverse_twiddle);
+            TransformSpec::scheduled(&inverse_needs, widths.inverse, Some(exponent), widths.inverse_twiddle);
         inverse.load_shift = 0;
         inverse.input_width = widths.accumulator;
         let structure = Structure::Merged;

@@ -69,7 +69,7 @@ fn machine_widths_err_as_the_model_says() {
 
 #[test]
 fn wide_data_is_exact_at_32_bits_up_to_the_largest_rings() {
-    let wide = FixedWidths { accumulator: 60, inverse: 60, ..FixedWidths::uniform(58) }.with_twiddles(50);
+    let wide = FixedWidths { accumulator: 60, inverse: 60.into(), ..FixedWidths::uniform(58) }.with_twiddles(50);
     for log2_degree in [8, 10, 12, 14, 16] {
         let gadget = Gadget { log2_base: 8, levels: 2 };
         let spec = spec::<u32>(log2_degree, gadget, 1, wide, FPT_RULE);
@@ -82,7 +82,8 @@ fn wide_data_is_exact_at_32_bits_up_to_the_largest_rings() {
 
 #[test]
 fn sixty_four_bit_torus_keeps_what_the_widths_keep() {
-    let wide = FixedWidths { digits: 48, accumulator: 60, inverse: 60, ..FixedWidths::uniform(56) }.with_twiddles(50);
+    let wide = FixedWidths { digits: 48.into(), accumulator: 60, inverse: 60.into(), ..FixedWidths::uniform(56) }
+        .with_twiddles(50);
     near_the_model::<u64>(11, Gadget { log2_base: 23, levels: 1 }, 1, wide, FPT_RULE);
     near_the_model::<u64>(12, Gadget { log2_base: 8, levels: 2 }, 1, wide, RangeRule::WorstCase);
 }
@@ -117,7 +118,7 @@ fn all_arithmetics_give_the_same_bits() {
 #[test]
 fn worst_case_inputs_do_not_saturate_a_worst_case_schedule() {
     let gadget = Gadget { log2_base: 10, levels: 2 };
-    let widths = FixedWidths { accumulator: 60, inverse: 60, ..FixedWidths::uniform(32) };
+    let widths = FixedWidths { accumulator: 60, inverse: 60.into(), ..FixedWidths::uniform(32) };
     let fft = FixedFft::new(spec::<u32>(10, gadget, 1, widths, RangeRule::WorstCase)).unwrap();
     let degree = fft.spec().ring_degree;
     // Signs that align with a root of X^M = i: the largest spectrum that digits can have.
@@ -254,7 +255,7 @@ fn a_key_made_elsewhere_errs_by_its_last_rounding_alone() {
 #[test]
 fn results_have_no_more_bits_than_they_keep() {
     let gadget = Gadget { log2_base: 8, levels: 2 };
-    let widths = FixedWidths { accumulator: 40, inverse: 40, ..FixedWidths::uniform(32) };
+    let widths = FixedWidths { accumulator: 40, inverse: 40.into(), ..FixedWidths::uniform(32) };
     let spec = spec::<u32>(9, gadget, 2, widths, FPT_RULE).with_result_bits(16);
     let fft = FixedFft::new(spec.clone()).unwrap();
     let mut sum = FixedSpectrum::zeros(spec.ring_degree);
@@ -273,4 +274,26 @@ fn results_have_no_more_bits_than_they_keep() {
         measured > 0.95 * 65536.0 / 12f64.sqrt() && (0.7 * model..1.4 * model).contains(&measured),
         "{measured}, {model}"
     );
+}
+
+#[test]
+fn every_stage_may_have_a_width_of_its_own() {
+    let gadget = Gadget { log2_base: 10, levels: 2 };
+    for log2_degree in [6, 9, 11] {
+        let stages = log2_degree as usize - 1;
+        // Each stage narrower or wider than the rest, as drawn.
+        let drawn = digit_vector(2 * stages, 4, log2_degree);
+        let of = |offset: usize| {
+            (0..stages).fold(StageWidths::uniform(34), |widths, stage| {
+                widths.with_stage(stage, (34 + drawn[offset + stage]) as u32)
+            })
+        };
+        let widths = FixedWidths { digits: of(0), inverse: of(stages), ..FixedWidths::uniform(34) };
+        let spec = spec::<u32>(log2_degree, gadget, 1, widths, FPT_RULE);
+        for stage in 0..stages {
+            assert_eq!(spec.digits.stages[stage].width, widths.digits.stage(stage));
+            assert_eq!(spec.inverse.stages[stage].width, widths.inverse.stage(stage));
+        }
+        near_the_model::<u32>(log2_degree, gadget, 1, widths, FPT_RULE);
+    }
 }

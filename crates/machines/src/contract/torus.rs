@@ -2,14 +2,16 @@
 
 use super::{Family, MachineError, Programs};
 use crate::audit::{Meaning, audit, same_resources};
-use crate::engine::description::{Description, DescriptionLiteral, Dimension, FigureLiteral, FigureSpec, Written};
+use crate::engine::description::{
+    Description, DescriptionError, DescriptionLiteral, Dimension, FigureLiteral, FigureSpec, Written, optional,
+};
 use crate::engine::report::{SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Schedule};
 use crate::registry;
 use crate::torus::replay::{Replay, ReplayError};
 use crate::torus::widths::{Derived, Judge, Setting, derive};
 use polyfabric_kernels::cancel;
-use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding, Structure};
+use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding, StageWidths, Structure};
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::Progress;
@@ -162,6 +164,29 @@ pub const WIDTHS: [&str; 5] = [
     "machine.arithmetic.inverse_twiddle",
 ];
 
+/// The figures that set the width of one stage's results apart, of the forward and of the inverse transform, less the stage's number: 1 is
+/// the first that is executed, and smaller rings have fewer.
+pub const STAGES: [&str; 2] = ["machine.arithmetic.forward_stage_", "machine.arithmetic.inverse_stage_"];
+
+/// `width` for every stage of a transform but those that a file's figures `stages` set apart.
+///
+/// # Errors
+/// A figure that is unknown.
+pub(crate) fn stage_widths(
+    machine: &Description,
+    stages: &'static str,
+    width: u32,
+) -> Result<StageWidths, DescriptionError> {
+    let mut widths = StageWidths::uniform(width);
+    for stage in 0..StageWidths::MOST {
+        let key = format!("{stages}{}", stage + 1);
+        if machine.figures().contains_key(&key) {
+            widths = widths.with_stage(stage, machine.count(&key)? as u32);
+        }
+    }
+    Ok(widths)
+}
+
 /// Fixed point as the figures `machine.arithmetic.*` say: widths of the transforms and of their twiddles, and how steps are scaled. A key
 /// with a width of its own is transformed beforehand and rounded once; otherwise the machine's own transform makes it.
 ///
@@ -177,13 +202,14 @@ pub(crate) fn fixed_point(machine: &Description, parameters: &Parameters) -> Res
     let (transform, twiddle) = ("machine.arithmetic.transform", "machine.arithmetic.twiddle");
     let inverse = width(inverse, transform)?;
     let widths = FixedWidths {
-        digits: width(forward, transform)?,
+        digits: stage_widths(machine, STAGES[0], width(forward, transform)?)?,
         key: width(key, transform)?,
         accumulator: inverse,
         twiddle: width(forward_twiddle, twiddle)?,
         inverse_twiddle: width(inverse_twiddle, twiddle)?,
         ..FixedWidths::uniform(width(key, transform)?).with_twiddles(width(forward_twiddle, twiddle)?)
     };
+    let inverse = stage_widths(machine, STAGES[1], inverse)?;
     let widths = FixedWidths { inverse, ..if named(key) { widths.with_key_made_elsewhere() } else { widths } };
     let rule = RangeRule::OverflowProbability {
         log2: -machine.value("machine.arithmetic.overflow_log2")?,
@@ -202,8 +228,13 @@ pub(crate) fn fixed_point(machine: &Description, parameters: &Parameters) -> Res
 
 /// What a machine file of this family may say of the widths that [`fixed_point`] reads, beside `transform` and `twiddle`.
 pub(crate) const fn width_spec(key: &'static str) -> FigureSpec {
-    let (dimension, meaning) = (Dimension::Bits, "a width of the transform's arithmetic, apart from the others");
-    FigureSpec { key, dimension, least: 4.0, most: 60.0, meaning, optional: true }
+    optional(key, Dimension::Bits, 4.0, 60.0, "a width of the transform's arithmetic, apart from the others")
+}
+
+/// The widths that [`stage_widths`] reads.
+pub(crate) const fn stage_spec(key: &'static str) -> FigureSpec {
+    let meaning = "the width of one stage's results, apart from the others";
+    FigureSpec { meaning, numbered: Some(StageWidths::MOST), ..width_spec(key) }
 }
 
 /// The widths that `machine` has for `parameters`, derived anew by `judge`.
@@ -238,8 +269,8 @@ pub fn with_widths(machine: &Description, derived: &Derived) -> Result<String, M
     let named = machine.figures().contains_key(point);
     let bits = [
         (key, widths.key),
-        (forward, widths.digits),
-        (inverse, widths.inverse),
+        (forward, widths.digits.input()),
+        (inverse, widths.inverse.input()),
         (forward_twiddle, widths.twiddle),
         (inverse_twiddle, widths.inverse_twiddle),
     ];
@@ -256,13 +287,15 @@ pub fn with_widths(machine: &Description, derived: &Derived) -> Result<String, M
     if named {
         figures.insert(point, figure(Written::Integer((2 * widths.key).into()), "bits"));
     }
+    let of_stage = |key: &str| STAGES.iter().any(|stages| key.starts_with(stages));
     for reading in literal.readings.values_mut() {
         for option in reading.options.values_mut() {
-            option.figures.retain(|key, _| !figures.contains_key(key.as_str()));
+            option.figures.retain(|key, _| !(figures.contains_key(key.as_str()) || of_stage(key)));
         }
     }
     literal.readings.retain(|_, reading| reading.options.values().any(|option| !option.figures.is_empty()));
     let arithmetic = literal.machine.entry("arithmetic".to_owned()).or_default();
+    arithmetic.retain(|key, _| !of_stage(&format!("machine.arithmetic.{key}")));
     for (key, figure) in figures {
         arithmetic.insert(key.trim_start_matches("machine.arithmetic.").to_owned(), figure);
     }

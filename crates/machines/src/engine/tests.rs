@@ -1,7 +1,7 @@
 //! Do the numbers of a report follow from the schedule by hand, and does the timeline show what the schedule holds?
 
 use super::checker::tests::toy::{accumulate, machine};
-use super::description::{Description, DescriptionLiteral, Dimension, FigureSpec};
+use super::description::{Description, DescriptionLiteral, Dimension, FigureSpec, figure, optional};
 use super::report::{SimulationError, SimulationReport, Subject, latency_cycles};
 use super::schedule::{Schedule, Traffic};
 use super::totals::Totals;
@@ -9,22 +9,8 @@ use super::trace::{Trace, TraceOptions, trace};
 use std::collections::BTreeMap;
 
 const SPECS: &[FigureSpec] = &[
-    FigureSpec {
-        key: "clock",
-        dimension: Dimension::Frequency,
-        least: 1e6,
-        most: 1e10,
-        meaning: "the clock",
-        optional: false,
-    },
-    FigureSpec {
-        key: "channels.memory.energy",
-        dimension: Dimension::EnergyPerBit,
-        least: 0.0,
-        most: 1e-9,
-        meaning: "the energy a bit",
-        optional: true,
-    },
+    figure("clock", Dimension::Frequency, 1e6, 1e10, "the clock"),
+    optional("channels.memory.energy", Dimension::EnergyPerBit, 0.0, 1e-9, "the energy a bit"),
 ];
 
 const FILE: &str = r#"

@@ -2,6 +2,7 @@
 
 use crate::torus::channels;
 use crate::torus::pipeline::PipelineDepth;
+use polyfabric_kernels::fixed::{StageWidths, Structure};
 use polyfabric_schemes::tfhe::Parameters;
 
 /// How many kernels share the external product's transforms (section 3.3).
@@ -36,10 +37,14 @@ pub struct Fpt {
     pub multiplexer: u64,
     /// Bits of each part of the key's points.
     pub key_bits: u64,
-    /// Bits of each part of the digits' points.
-    pub forward_bits: u64,
-    /// Bits of each part of sums of products and of the inverse transform.
-    pub inverse_bits: u64,
+    /// Bits of each part of the digits' points, stage by stage.
+    pub forward: StageWidths,
+    /// Bits of each part of sums of products and of the inverse transform, stage by stage.
+    pub inverse: StageWidths,
+    /// Bits of each part of the forward transform's twiddle factors.
+    pub forward_twiddle: u64,
+    /// Bits of each part of the inverse transform's twiddle factors.
+    pub inverse_twiddle: u64,
     /// Bytes of the input FIFO.
     pub fifo: u64,
     /// Bytes of the test polynomials' RAM.
@@ -187,6 +192,24 @@ pub enum ShapeError {
 }
 
 impl Fpt {
+    /// The same with other widths, and twiddle factors four bits narrower than their data (section 4.3).
+    #[must_use]
+    pub fn with_widths(&self, key: u32, forward: u32, inverse: u32) -> Self {
+        Self {
+            key_bits: key.into(),
+            forward: forward.into(),
+            inverse: inverse.into(),
+            forward_twiddle: u64::from(forward) - 4,
+            inverse_twiddle: u64::from(inverse) - 4,
+            ..self.clone()
+        }
+    }
+
+    /// Bits of each part of a digit polynomial's `points` points, as they are multiplied.
+    pub fn spectrum_bits(&self, points: u64) -> u64 {
+        self.forward.stage(points.trailing_zeros() as usize - 1).into()
+    }
+
     /// Cycles of a complex product of three real ones: sum before, product, sum after (equation (6)).
     fn product(&self) -> i64 {
         (self.depth.multiplier + 2 * self.depth.adder) as i64
@@ -196,7 +219,7 @@ impl Fpt {
     /// not a quarter turn, and the shuffling circuits, which hold all points but those of one cycle.
     pub fn transform(&self, points: u64, width: u64) -> i64 {
         let stages = points.trailing_zeros();
-        let structure = polyfabric_kernels::fixed::Structure::Twisted { log2_radix: self.log2_radix };
+        let structure = Structure::Twisted { log2_radix: self.log2_radix };
         let rotations = (0..stages).filter_map(|stage| structure.rotation(stages, stage));
         let products = 1 + rotations.filter(|rotation| rotation.order_log2() > 2).count() as i64;
         products * self.product() + i64::from(stages) * self.depth.adder as i64 + (points / width) as i64 - 1
@@ -280,8 +303,8 @@ impl Fpt {
             key_cycles,
             polynomial: bytes(ring_degree, coefficient_bits),
             digits: bytes(ring_degree, u64::from(gadget.log2_base)),
-            spectrum: bytes(2 * points, self.forward_bits),
-            sum: bytes(2 * points, self.inverse_bits),
+            spectrum: bytes(2 * points, self.spectrum_bits(points)),
+            sum: bytes(2 * points, self.inverse.input().into()),
             key_polynomial,
         })
     }

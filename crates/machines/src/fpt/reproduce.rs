@@ -122,8 +122,8 @@ impl Bench<'_> {
     fn set(&mut self, name: &str, set: &str) -> Result<(), RowFailure> {
         let parameters = parameters(set)?;
         let derived = self.table_2(name, &parameters)?;
-        let [key, forward, inverse] = [0, 1, 2].map(|part: usize| u64::from(derived.formats[part].width));
-        let machine = Fpt { key_bits: key, forward_bits: forward, inverse_bits: inverse, ..self.machine.clone() };
+        let [key, forward, inverse] = [0, 1, 2].map(|part: usize| derived.formats[part].width);
+        let machine = self.machine.with_widths(key, forward, inverse);
         let shape = machine.shape(&parameters).map_err(failed)?;
         self.structure(name, &machine, &shape);
         self.table_3(name, &machine, &shape);
@@ -296,9 +296,9 @@ impl Bench<'_> {
 
     /// Figures 3 and 4, from the count of multipliers.
     fn kernels(&mut self) {
-        let cyclic = |width, log2_radix| Transform { points: 256, width, log2_radix, negacyclic: false }.lanes();
-        let ours = cyclic(64, 4).dsp(Products::Three, 29, 25) as f64;
-        let theirs = cyclic(64, 2).dsp(Products::Four, 31, 31) as f64;
+        let cyclic = |width, log2_radix| Transform { points: 256, width, log2_radix, negacyclic: false };
+        let ours = cyclic(64, 4).dsp(Products::Three, |_| 29, 25) as f64;
+        let theirs = cyclic(64, 2).dsp(Products::Four, |_| 31, 31) as f64;
         let basis = Basis::under(&[(
             "31 bits, radix 4, four products before",
             Some("sections 3.4 and 6, caption of figure 3"),
@@ -307,8 +307,8 @@ impl Bench<'_> {
             "64 points a cycle: three products for four, twiddle factors of 25 bits that fit a tile, radix 2^4 for 4";
         self.add("figure3a.cyclic", (1.0 - ours / theirs) * 100.0, &basis, reason);
         let negacyclic = |width, data| {
-            let lanes = Transform { points: 256, width, log2_radix: 4, negacyclic: true }.lanes();
-            lanes.dsp(Products::Three, data, data - 4) as f64
+            let transform = Transform { points: 256, width, log2_radix: 4, negacyclic: true };
+            transform.dsp(Products::Three, |_| data, data - 4) as f64
         };
         for width in [2u64, 4, 8, 16, 32, 64, 128, 256] {
             let cell = ("Figure 3a", format!("negacyclic transform of 256 points, {width} a cycle, DSP"), "blocks");

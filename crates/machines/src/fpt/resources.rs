@@ -73,6 +73,15 @@ impl Lanes {
     }
 }
 
+/// Where a transform multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Between the coefficients and the stage next to them: the twist.
+    Twist,
+    /// After this stage of a forward transform, counted from 0, and before the same one of an inverse.
+    Stage(u32),
+}
+
 /// A streaming transform.
 #[derive(Clone, Copy, Debug)]
 pub struct Transform {
@@ -87,20 +96,23 @@ pub struct Transform {
 }
 
 impl Transform {
-    /// Its lanes that multiply.
-    pub fn lanes(&self) -> Lanes {
-        let mut lanes = Lanes::default();
+    /// Its lanes that multiply, place by place.
+    pub fn lanes(&self) -> Vec<(Place, Lanes)> {
         let log2 = self.points.trailing_zeros();
         let cycles = (self.points / self.width).trailing_zeros();
         let width = self.width as usize;
+        let mut places = Vec::new();
         if self.negacyclic {
+            let mut lanes = Lanes::default();
             for lane in 0..width {
                 let turns: Vec<(usize, u32)> = (0..1 << cycles).map(|cycle| (lane + cycle * width, log2 + 2)).collect();
                 lanes.add(&turns, 1);
             }
+            places.push((Place::Twist, lanes));
         }
         let structure = Structure::Twisted { log2_radix: self.log2_radix };
-        for rotation in (0..log2).filter_map(|stage| structure.rotation(log2, stage)) {
+        for (stage, rotation) in (0..log2).filter_map(|stage| Some((stage, structure.rotation(log2, stage)?))) {
+            let mut lanes = Lanes::default();
             let (output_bits, input_bits) = rotation.bits();
             let order = rotation.order_log2();
             // Cycles count bits that the factor does not depend on, then the input's most significant, then the output's.
@@ -120,8 +132,14 @@ impl Transform {
                     .collect();
                 lanes.add(&turns, copies);
             }
+            places.push((Place::Stage(stage), lanes));
         }
-        lanes
+        places
+    }
+
+    /// DSP blocks for factors of `factor` bits, and parts of as many bits as `data` says of each place.
+    pub fn dsp(&self, products: Products, data: impl Fn(Place) -> u64, factor: u64) -> u64 {
+        self.lanes().into_iter().map(|(place, lanes)| lanes.dsp(products, data(place), factor)).sum()
     }
 }
 
@@ -143,20 +161,31 @@ impl Dsp {
     }
 }
 
-/// DSP blocks of `machine`'s pipeline of shape `shape`, with twiddle factors four bits narrower than the data (section 3.4).
+/// DSP blocks of `machine`'s pipeline of shape `shape`.
 pub fn dsp(machine: &Fpt, shape: &Shape) -> Dsp {
     let (forward_kernels, inverse_kernels) = match machine.balance {
         Balance::FftUnrolled => (1, 1),
         Balance::DotProductUnrolled => (shape.rows(), shape.polynomials),
     };
-    let kernel = |width, bits: u64| {
-        let transform = Transform { points: shape.points, width, log2_radix: machine.log2_radix, negacyclic: true };
-        transform.lanes().dsp(Products::Three, bits, bits - 4)
+    let transform = |width| Transform { points: shape.points, width, log2_radix: machine.log2_radix, negacyclic: true };
+    let last = shape.points.trailing_zeros() - 1;
+    let forward = |place| match place {
+        Place::Twist => machine.forward.input(),
+        Place::Stage(stage) => machine.forward.stage(stage as usize),
     };
+    // An inverse transform begins with the forward one's last stage, which no product stands before, and ends with the twist.
+    let inverse = |place| match place {
+        Place::Twist => machine.inverse.stage(last as usize),
+        Place::Stage(stage) => machine.inverse.stage((last - 1 - stage) as usize),
+    };
+    let of_transform = |width, data: &dyn Fn(Place) -> u32, factor| {
+        transform(width).dsp(Products::Three, |place| data(place).into(), factor)
+    };
+    let spectrum = machine.spectrum_bits(shape.points);
     Dsp {
-        mac: shape.macs() * complex_product(Products::Three, machine.forward_bits, machine.key_bits),
-        forward: forward_kernels * kernel(shape.widths.0, machine.forward_bits),
-        inverse: inverse_kernels * kernel(shape.widths.1, machine.inverse_bits),
+        mac: shape.macs() * complex_product(Products::Three, spectrum, machine.key_bits),
+        forward: forward_kernels * of_transform(shape.widths.0, &forward, machine.forward_twiddle),
+        inverse: inverse_kernels * of_transform(shape.widths.1, &inverse, machine.inverse_twiddle),
     }
 }
 
@@ -170,6 +199,7 @@ mod tests {
     //! Do products take the tiles that a DSP block's widths imply, and lanes the multipliers of their factors?
 
     use super::*;
+    use crate::torus::test_support::parameters;
 
     #[test]
     fn products_take_tiles() {
@@ -182,25 +212,50 @@ mod tests {
         assert_eq!((complex_product(Products::Three, 29, 25), complex_product(Products::Four, 31, 31)), (6, 16));
     }
 
+    fn sum(transform: Transform) -> Lanes {
+        transform.lanes().iter().fold(Lanes::default(), |sum, (_, lanes)| Lanes {
+            general: sum.general + lanes.general,
+            eighths: sum.eighths + lanes.eighths,
+        })
+    }
+
     #[test]
     fn lanes_of_a_transform_that_takes_all_points_at_once() {
         // Sixteen points, radix 2^4: of the products K R of two bits each, four are odd eighths of a turn and four are sixteenths.
         let transform = Transform { points: 16, width: 16, log2_radix: 4, negacyclic: false };
-        assert_eq!(transform.lanes(), Lanes { general: 4, eighths: 4 });
+        assert_eq!(sum(transform), Lanes { general: 4, eighths: 4 });
         // A twist by j/64 of a turn: j = 0 is none, j = 8 an eighth.
         let twisted = Transform { negacyclic: true, ..transform };
-        assert_eq!(twisted.lanes(), Lanes { general: 4 + 14, eighths: 4 + 1 });
+        assert_eq!(sum(twisted), Lanes { general: 4 + 14, eighths: 4 + 1 });
     }
 
     #[test]
     fn fewer_lanes_never_have_more_multipliers() {
         for log2_radix in 1..=5 {
             let of = |width| {
-                let lanes = Transform { points: 512, width, log2_radix, negacyclic: true }.lanes();
+                let lanes = sum(Transform { points: 512, width, log2_radix, negacyclic: true });
                 3 * lanes.general + 2 * lanes.eighths
             };
             let counts: Vec<u64> = (1..=9).map(|log2| of(1 << log2)).collect();
             assert!(counts.is_sorted(), "{counts:?}");
         }
+    }
+
+    #[test]
+    fn a_stage_counts_with_the_width_of_what_it_multiplies() {
+        let machine = Fpt::new(&crate::description("fpt").expect("built in")).expect("its figures fit");
+        let shape = machine.shape(&parameters("fpt-I")).expect("it fits");
+        let usual = dsp(&machine, &shape);
+        // Of radix 2^4, products follow stages 2, 4, 6 and 8 of nine; 35 bits take two tiles, 27 one.
+        let after = |stage| Fpt { forward: machine.forward.with_stage(stage, 27), ..machine.clone() };
+        let (first, second) = (dsp(&after(0), &shape), dsp(&after(1), &shape));
+        assert_eq!(first, usual);
+        assert!(second.forward < usual.forward && second.mac == usual.mac && second.inverse == usual.inverse);
+        // The last stage's results are what is multiplied by the key.
+        let last = shape.points.trailing_zeros() as usize - 1;
+        assert!(dsp(&after(last), &shape).mac < usual.mac);
+        // The inverse's twist is behind its last stage.
+        let inverse = Fpt { inverse: machine.inverse.with_stage(last, 27), ..machine.clone() };
+        assert!(dsp(&inverse, &shape).inverse < usual.inverse);
     }
 }

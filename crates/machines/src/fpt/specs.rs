@@ -1,6 +1,7 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{Balance, Fpt};
+use crate::contract::torus::{STAGES, stage_spec, stage_widths};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure};
 use crate::torus::pipeline::PipelineDepth;
 
@@ -59,6 +60,8 @@ pub const SPECS: &[FigureSpec] = &[
     figure("machine.arithmetic.key", Dimension::Bits, 8.0, 58.0, "the width of a key point's part"),
     figure("machine.arithmetic.forward", Dimension::Bits, 8.0, 58.0, "the width of a part in the forward transform"),
     figure("machine.arithmetic.inverse", Dimension::Bits, 8.0, 60.0, "the width of a part in the inverse transform"),
+    stage_spec(STAGES[0]),
+    stage_spec(STAGES[1]),
     figure("machine.arithmetic.forward_twiddle", Dimension::Bits, 4.0, 52.0, "the forward twiddle factors' width"),
     figure("machine.arithmetic.inverse_twiddle", Dimension::Bits, 4.0, 52.0, "the inverse twiddle factors' width"),
     figure(
@@ -100,8 +103,10 @@ impl Fpt {
             },
             multiplexer: d.count("units.pipeline.multiplexer")?,
             key_bits: d.count("machine.arithmetic.key")?,
-            forward_bits: d.count("machine.arithmetic.forward")?,
-            inverse_bits: d.count("machine.arithmetic.inverse")?,
+            forward: stage_widths(d, STAGES[0], d.count("machine.arithmetic.forward")? as u32)?,
+            inverse: stage_widths(d, STAGES[1], d.count("machine.arithmetic.inverse")? as u32)?,
+            forward_twiddle: d.count("machine.arithmetic.forward_twiddle")?,
+            inverse_twiddle: d.count("machine.arithmetic.inverse_twiddle")?,
             fifo: d.count("memories.fifo.capacity")?,
             tables: d.count("memories.tables.capacity")?,
             outputs: d.count("memories.outputs.capacity")?,

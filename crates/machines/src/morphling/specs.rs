@@ -1,13 +1,13 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{FOLDED_BYTES, Morphling, Network};
-use crate::contract::torus::{WIDTHS, width_spec};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure};
+use crate::contract::torus::{STAGES, WIDTHS, stage_spec, width_spec};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure, optional};
 use crate::torus::pipeline::PipelineDepth;
 
 /// A figure that components alone read.
 const fn beside_area(key: &'static str, most: f64, meaning: &'static str) -> FigureSpec {
-    FigureSpec { key, dimension: Dimension::Rate, least: 1.0, most, meaning, optional: true }
+    optional(key, Dimension::Rate, 1.0, most, meaning)
 }
 
 const MERGES: &str = "machine.arithmetic.merges";
@@ -34,14 +34,13 @@ pub const SPECS: &[FigureSpec] = &[
         1.0,
         "whether an FFT unit merges the polynomials of its rows",
     ),
-    FigureSpec {
-        key: MERGES,
-        dimension: Dimension::Flag,
-        least: 0.0,
-        most: 1.0,
-        meaning: "whether the replay takes two polynomials through one complex transform, bit for bit",
-        optional: true,
-    },
+    optional(
+        MERGES,
+        Dimension::Flag,
+        0.0,
+        1.0,
+        "whether the replay takes two polynomials through one complex transform, bit for bit",
+    ),
     figure("units.fft.points", Dimension::Rate, 1.0, 256.0, "folded points a cycle of an FFT unit"),
     figure("units.path.points", Dimension::Rate, 1.0, 128.0, "folded points a cycle of a row's path and IFFT unit"),
     beside_area("units.fft.area_points", 256.0, "points a cycle of the FFT unit whose area the file has"),
@@ -122,6 +121,8 @@ pub const SPECS: &[FigureSpec] = &[
     width_spec(WIDTHS[2]),
     width_spec(WIDTHS[3]),
     width_spec(WIDTHS[4]),
+    stage_spec(STAGES[0]),
+    stage_spec(STAGES[1]),
     figure("machine.arithmetic.twiddle", Dimension::Bits, 8.0, 52.0, "the width of a twiddle factor's part"),
     figure(
         "machine.arithmetic.overflow_log2",

@@ -7,16 +7,12 @@ use super::tiling::Tiling;
 use super::units::base_conversion::HeightError;
 use super::units::ntt::NttUnit;
 use super::units::{AutomorphismUnit, BaseConversionArray, HadamardUnit, PipelineDepth, Routing, Shape, ShapeError};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure};
 use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
 use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, Search, StepRates, StepRule, SumOrder};
 use polyfabric_schemes::rns::GadgetLiteral;
 use std::sync::Arc;
-
-const fn figure(key: &'static str, dimension: Dimension, least: f64, most: f64, meaning: &'static str) -> FigureSpec {
-    FigureSpec { key, dimension, least, most, meaning, optional: false }
-}
 
 /// Every figure that the mapper reads from a machine file.
 pub const SPECS: &[FigureSpec] = &[

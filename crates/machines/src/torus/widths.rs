@@ -215,10 +215,10 @@ pub struct Setting {
 
 fn widths(key: u32, forward: u32, inverse: u32) -> FixedWidths {
     FixedWidths {
-        digits: forward,
+        digits: forward.into(),
         key,
         accumulator: inverse,
-        inverse,
+        inverse: inverse.into(),
         twiddle: forward - TWIDDLE,
         inverse_twiddle: inverse - TWIDDLE,
         ..FixedWidths::uniform(WIDE)

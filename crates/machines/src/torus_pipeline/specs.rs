@@ -1,7 +1,7 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{Pipeline, Stage, Stages};
-use crate::contract::torus::{WIDTHS, width_spec};
+use crate::contract::torus::{STAGES, WIDTHS, stage_spec, width_spec};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure, optional};
 use crate::torus::pipeline::PipelineDepth;
 
@@ -117,6 +117,8 @@ pub const SPECS: &[FigureSpec] = &[
     width_spec(WIDTHS[2]),
     width_spec(WIDTHS[3]),
     width_spec(WIDTHS[4]),
+    stage_spec(STAGES[0]),
+    stage_spec(STAGES[1]),
     figure("machine.arithmetic.twiddle", Dimension::Bits, 8.0, 52.0, "the width of a twiddle factor's part"),
     figure(
         "machine.arithmetic.overflow_log2",

@@ -167,7 +167,7 @@ impl Maker<'_> {
         (least, most): (f64, f64),
         meaning: &'static str,
     ) -> Result<Figure, DescriptionError> {
-        let spec = FigureSpec { key: "", dimension, least, most, meaning, optional: false };
+        let spec = FigureSpec { key: "", dimension, least, most, meaning, optional: false, numbered: None };
         check_figure(self.file, &format!("components.{name}.{key}"), written, &spec)
     }
 

@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 /// A figure that a mapper reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FigureSpec {
-    /// Key, for example `units.fft.points`.
+    /// Key, for example `units.fft.points`; of numbered figures the part before the number.
     pub key: &'static str,
     /// What it measures.
     pub dimension: Dimension,
@@ -39,6 +39,23 @@ pub struct FigureSpec {
     pub meaning: &'static str,
     /// Whether a file may leave it out.
     pub optional: bool,
+    /// Of figures that are numbered from 1, the largest number.
+    pub numbered: Option<usize>,
+}
+
+impl FigureSpec {
+    /// Whether it is of figure `key`.
+    fn covers(&self, key: &str) -> bool {
+        match self.numbered {
+            None => self.key == key,
+            Some(most) => (1..=most).any(|number| key.strip_prefix(self.key) == Some(&number.to_string())),
+        }
+    }
+
+    /// The key as people write it.
+    fn written(&self) -> String {
+        self.numbered.map_or(self.key.to_owned(), |most| format!("{}1 to {most}", self.key))
+    }
 }
 
 /// A figure that every file of a mapper gives.
@@ -49,7 +66,7 @@ pub const fn figure(
     most: f64,
     meaning: &'static str,
 ) -> FigureSpec {
-    FigureSpec { key, dimension, least, most, meaning, optional: false }
+    FigureSpec { key, dimension, least, most, meaning, optional: false, numbered: None }
 }
 
 /// A figure that a file may leave out.
@@ -60,7 +77,7 @@ pub const fn optional(
     most: f64,
     meaning: &'static str,
 ) -> FigureSpec {
-    FigureSpec { key, dimension, least, most, meaning, optional: true }
+    FigureSpec { key, dimension, least, most, meaning, optional: true, numbered: None }
 }
 
 /// A checked figure in its base unit.
@@ -355,7 +372,7 @@ fn clock_of_components(
 ) -> Result<f64, DescriptionError> {
     let Some(written) = &literal.component_clock else { return Ok(1.0) };
     let (dimension, meaning) = (Dimension::Frequency, "the clock of the components");
-    let spec = FigureSpec { key: "", dimension, least: 1e6, most: 1e11, meaning, optional: false };
+    let spec = FigureSpec { key: "", dimension, least: 1e6, most: 1e11, meaning, optional: false, numbered: None };
     let theirs = check_figure(file, "component_clock", written, &spec)?.value;
     let own = figures.get("clock").and_then(|figure| figure.value);
     let Some((theirs, own)) = theirs.zip(own) else { return Ok(1.0) };
@@ -393,14 +410,14 @@ fn spec_of<'a>(
     specs: &'a [FigureSpec],
     key: &str,
 ) -> Result<&'a FigureSpec, DescriptionError> {
-    if let Some(spec) = specs.iter().find(|spec| spec.key == key) {
+    if let Some(spec) = specs.iter().find(|spec| spec.covers(key)) {
         return Ok(spec);
     }
     let nearest = specs.iter().min_by_key(|spec| distance(spec.key, key)).filter(|spec| distance(spec.key, key) <= 4);
     let remedy = match nearest {
-        Some(spec) => format!("Did you mean `{}`?", spec.key),
+        Some(spec) => format!("Did you mean `{}`?", spec.written()),
         None => {
-            let keys = specs.iter().map(|spec| spec.key).collect::<Vec<_>>().join(", ");
+            let keys = specs.iter().map(FigureSpec::written).collect::<Vec<_>>().join(", ");
             format!("Remove it; the figures are: {keys}")
         }
     };

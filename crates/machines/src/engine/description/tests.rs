@@ -20,7 +20,7 @@ const fn figure(
     meaning: &'static str,
     optional: bool,
 ) -> FigureSpec {
-    FigureSpec { key, dimension, least, most, meaning, optional }
+    FigureSpec { key, dimension, least, most, meaning, optional, numbered: None }
 }
 
 const GOOD: &str = r#"

@@ -1,5 +1,6 @@
-//! The cheapest default parameter set that carries a program.
+//! The default parameter set that carries a program in the least time.
 
+use super::rates::Rates;
 use super::{Encryption, NoiseError, NoiseReport, report_flow};
 use crate::tfhe::dataflow::Dataflow;
 use crate::tfhe::homomorphic::Program;
@@ -18,24 +19,9 @@ pub struct Chosen {
     pub report: NoiseReport,
 }
 
-/// Multiplications of one look-up and of one key switch.
-///
-/// A look-up: ⌈n/m⌉ iterations of (k+1)(l+1) transforms of N/2 · log2(N/2) complex products (4 real ones), and (k+1)²l products of N/2 complex
-/// points for each of the key's GGSW ciphertexts. A key switch: kN · l_k · (n+1).
-fn cost(parameters: &Parameters, unrolling: KeyUnrolling) -> (f64, f64) {
-    let (n, k) = (parameters.lwe_dimension(), parameters.glwe_dimension().get() as f64);
-    let half = parameters.ring_degree().get() as f64 / 2.0;
-    let levels = f64::from(parameters.bootstrap_gadget().levels);
-    let transforms = (k + 1.0) * (levels + 1.0) * half * half.log2() / 2.0;
-    let products = (k + 1.0) * (k + 1.0) * levels * half;
-    let key_levels = parameters.key_switch_gadget().map_or(0.0, |gadget| f64::from(gadget.levels));
-    let (iterations, ciphertexts) = (unrolling.iterations(n) as f64, unrolling.ggsw_ciphertexts(n) as f64);
-    let lookup = 4.0 * (iterations * transforms + ciphertexts * products);
-    (lookup, 2.0 * half * k * key_levels * n.ciphertext_len() as f64)
-}
-
-/// The cheapest default set with which `program` fails with probability 2^`target` at most when a processor runs it ([`TfheLowering::processor`])
-/// with a key of `unrolling`, products being computed by `transform`. Cost counts multiplications. Inputs are encrypted as `encryption` says; with `circuit_privacy`, every output hides with so many bits how it was computed, within the same probability.
+/// The default set of least time with which `program` fails with probability 2^`target` at most when a processor runs it ([`TfheLowering::processor`])
+/// with a key of `unrolling`, products being computed by `transform`. Look-ups and key
+/// switches count what they were measured to take. Inputs are encrypted as `encryption` says; with `circuit_privacy`, every output hides with so many bits how it was computed, within the same probability.
 ///
 /// # Errors
 /// [`NoiseError::NoSet`] with the set that comes nearest and the first operation it fails at.
@@ -54,7 +40,7 @@ pub fn choose_parameters(
         if entry.family != sets::Family::Default {
             continue;
         }
-        let (lookup, switch) = cost(parameters, unrolling);
+        let rates = Rates::of(parameters).expect("every default set has rates; a test holds it");
         let mut orders = Vec::new();
         if lowers_without_key_switch(&flow) {
             orders.push((KeySwitchOrder::None, 0));
@@ -63,7 +49,7 @@ pub fn choose_parameters(
             orders.extend([(KeySwitchOrder::Before, rows), (KeySwitchOrder::After, lookups)]);
         }
         for (order, switches) in orders {
-            candidates.push((lookups as f64 * lookup + switches as f64 * switch, parameters, order));
+            candidates.push((rates.milliseconds(unrolling, lookups, switches), parameters, order));
         }
     }
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));

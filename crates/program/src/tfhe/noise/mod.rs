@@ -8,6 +8,7 @@
 
 mod choose;
 mod privacy;
+mod rates;
 
 pub use choose::{Chosen, choose_parameters};
 pub use privacy::MOST_BITS;

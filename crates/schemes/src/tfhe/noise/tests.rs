@@ -557,9 +557,9 @@ fn sources_of_a_fixed_point_transforms_noise() {
     check("large digits", large, FixedWidths::uniform(32));
     check("a key of few bits", tiny, FixedWidths { key: 24, ..wide });
     check("a key's transform", tiny, FixedWidths { key: 28, key_stages: 28, ..wide });
-    check("a digits' transform", tiny, FixedWidths { digits: 20, ..wide });
+    check("a digits' transform", tiny, FixedWidths { digits: 20.into(), ..wide });
     let exact = FixedWidths::uniform(42).with_twiddles(40);
-    check("an inverse transform", tiny, FixedWidths { inverse: 26, accumulator: 26, ..exact });
+    check("an inverse transform", tiny, FixedWidths { inverse: 26.into(), accumulator: 26, ..exact });
     check("words of 32 bits, tiny digits", tiny, FixedWidths::uniform(32));
     check("words of 22 bits, small digits", Gadget { log2_base: 3, levels: 6 }, FixedWidths::uniform(22));
 }

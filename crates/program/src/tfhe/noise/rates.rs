@@ -1,0 +1,83 @@
+//! What look-ups and key switches of the default sets take on a processor, as it was measured (`rates.toml`).
+
+use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// Milliseconds of processor time, in batches on one core.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rate {
+    /// Of a look-up, with 1, 2 and 4 secret bits an iteration.
+    lookup: [f64; 3],
+    /// Of a key switch; 0 where a set has none.
+    key_switch: f64,
+}
+
+/// The rates of one set by the processor's vector instructions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rates {
+    name: String,
+    avx2: Rate,
+    avx512: Rate,
+}
+
+static TABLE: LazyLock<HashMap<String, Rates>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct Table {
+        set: Vec<Rates>,
+    }
+    let table: Table = toml::from_str(include_str!("rates.toml")).expect("the committed table parses; a test holds it");
+    table.set.into_iter().map(|rates| (rates.name.clone(), rates)).collect()
+});
+
+impl Rates {
+    /// Those of a default set.
+    pub(super) fn of(parameters: &Parameters) -> Option<&'static Self> {
+        TABLE.get(parameters.name())
+    }
+
+    /// Milliseconds of so many look-ups and key switches: the geometric mean over the instruction sets. A program has the same set on every
+    /// processor, since who encrypts and who computes may have different ones.
+    pub(super) fn milliseconds(&self, unrolling: KeyUnrolling, lookups: usize, key_switches: usize) -> f64 {
+        let of = |rate: &Rate| {
+            let lookup = rate.lookup[unrolling.bits().ilog2() as usize];
+            lookups as f64 * lookup + key_switches as f64 * rate.key_switch
+        };
+        (of(&self.avx2) * of(&self.avx512)).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Has every default set its rates, and what do they rank?
+    use super::*;
+    use polyfabric_schemes::tfhe::sets::{self, Family};
+
+    fn defaults() -> impl Iterator<Item = &'static Parameters> {
+        sets::all().filter(|(entry, _)| entry.family == Family::Default).map(|(_, parameters)| parameters)
+    }
+
+    #[test]
+    fn every_default_set_has_rates_and_nothing_else_has() {
+        for parameters in defaults() {
+            let rates = Rates::of(parameters).unwrap_or_else(|| panic!("{} has no rates", parameters.name()));
+            for rate in [rates.avx2, rates.avx512] {
+                assert!(rate.lookup.iter().all(|each| *each > 0.0), "{}", parameters.name());
+                assert_eq!(rate.key_switch > 0.0, parameters.key_switch_gadget().is_some(), "{}", parameters.name());
+            }
+        }
+        assert_eq!(TABLE.len(), defaults().count());
+    }
+
+    #[test]
+    fn times_add_up_by_instruction_set_before_their_mean_is_taken() {
+        let rate = |lookup, key_switch| Rate { lookup: [lookup, lookup / 2.0, lookup * 2.0], key_switch };
+        let rates = Rates { name: String::new(), avx2: rate(8.0, 1.0), avx512: rate(2.0, 0.0) };
+        assert_eq!(rates.milliseconds(KeyUnrolling::ONE, 1, 10), 6.0);
+        assert_eq!(rates.milliseconds(KeyUnrolling::TWO, 2, 0), 4.0);
+        assert_eq!(rates.milliseconds(KeyUnrolling::FOUR, 1, 0), 8.0);
+    }
+}

@@ -1,0 +1,108 @@
+"""What look-ups and key switches of every default parameter set take, by which a program gets the set of least time.
+
+python scripts/lookup_rates.py      measure with AVX2 and with AVX-512, and write the table
+
+Milliseconds of processor time of one of a batch, on a key of fewer secret bits, in proportion. A processor without AVX-512 cannot make the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from documentation.results import processor
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = ROOT / "crates/program/src/tfhe/noise/rates.toml"
+SETS = ROOT / "crates/schemes/src/tfhe/sets/defaults.toml"
+INSTRUCTIONS = ("avx2", "avx512")
+UNROLLED = (1, 2, 4)
+BATCH = 24
+
+
+def default_sets() -> list[dict[str, Any]]:
+    """The parameters of every default set."""
+    return [entry["parameters"] for entry in tomllib.loads(SETS.read_text(encoding="utf-8"))["set"]]
+
+
+def key_switch_milliseconds(parameters: dict[str, Any]) -> float:
+    """Of one key switch in a batch; 0 for a set that has none."""
+    from polyfabric import _native, timing
+    from polyfabric.schemes.elements import ElementPlan
+
+    if "key_switch_gadget" not in parameters:
+        return 0.0
+    few = _native.Parameters.from_json(timing.timed_set(parameters))
+    one, many = (ElementPlan.built_in("keyswitch", few, count) for count in (1, BATCH))
+    client = one.context.generate()
+    server = one.context.server_key(client)
+
+    def seconds(planned: ElementPlan, count: int) -> float:
+        ciphertexts = client.encrypt(planned.context.signature, {"x": [0] * count})
+        return timing.shortest(lambda key: planned.kernel.run(key, ciphertexts, 1), lambda: server)
+
+    # Of every column of the key, the body's too.
+    columns = (parameters["lwe_dimension"] + 1) / (timing.timed_dimension(parameters) + 1)
+    return 1e3 * (seconds(many, BATCH) - seconds(one, 1)) / (BATCH - 1) * columns
+
+
+def measured() -> dict[str, dict[str, Any]]:
+    """By set, with the instructions that are selected here."""
+    from polyfabric import timing
+
+    found = {}
+    for parameters in default_sets():
+        iterations = parameters["lwe_dimension"] / timing.timed_dimension(parameters)
+        few = timing.timed_set(parameters)
+        lookup = [1e3 * timing.lookup_times(few, unrolled).each * iterations for unrolled in UNROLLED]
+        found[parameters["name"]] = {"lookup": lookup, "key_switch": key_switch_milliseconds(parameters)}
+        print(parameters["name"], *(f"{each:.2f}" for each in lookup), file=sys.stderr)
+    return found
+
+
+def table(by_instructions: dict[str, dict[str, dict[str, Any]]]) -> str:
+    """The text of the table."""
+    lines = [
+        "# Milliseconds of processor time of one look-up, with 1, 2 and 4 secret bits an iteration, and of one key switch, in batches.",
+        f"# Measured on {processor()['name']} by `.venv/bin/python scripts/lookup_rates.py`. Do not edit.",
+    ]
+    for parameters in default_sets():
+        name = parameters["name"]
+        lines += ["", "[[set]]", f'name = "{name}"']
+        for instructions, found in by_instructions.items():
+            lookup = ", ".join(f"{each:.3f}" for each in found[name]["lookup"])
+            lines.append(f"{instructions} = {{ lookup = [{lookup}], key_switch = {found[name]['key_switch']:.4f} }}")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Measures each set of instructions in a process of its own, since a process keeps to one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--instructions", choices=INSTRUCTIONS, help=argparse.SUPPRESS)
+    if parser.parse_args().instructions:
+        print(json.dumps(measured()))
+        return 0
+    found = {}
+    for instructions in INSTRUCTIONS:
+        done = subprocess.run(
+            [sys.executable, __file__, "--instructions", instructions],
+            env={**os.environ, "POLYFABRIC_ISA": instructions},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            return done.returncode
+        found[instructions] = json.loads(done.stdout)
+    TABLE.write_text(table(found), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
