@@ -49,15 +49,16 @@ def compare(
         raise InputError(f"--widths derived: widths are derived for a parameter set of TFHE; {cause}")
     chosen = [_load(name, readings) for name in names] or _all_of(on_slots, readings)
     _expect_known(readings, chosen)
-    sets = _sets(parameters, chosen)
+    labels = _labels(chosen)
+    sets = _sets(parameters, labels)
     rows: list[dict[str, Any]] = []
-    for done, machine in enumerate(chosen):
+    for done, (machine, label) in enumerate(zip(chosen, labels, strict=True)):
         if progress is not None:
             progress("compare", done, len(chosen))
-        own = _row(machine, program, sets[machine.name], batch, on_slots=on_slots)
+        own = {"machine": label, **_row(machine, program, sets[label], batch, on_slots=on_slots)}
         rows.append(own)
         if widths == DERIVED and not machine.on_slots:
-            rows.append(_derived_row(machine, program, sets[machine.name], batch, own))
+            rows.append({"machine": label, **_derived_row(machine, program, sets[label], batch, own)})
     if progress is not None:
         progress("compare", len(chosen), len(chosen))
     if all("error" in row for row in rows):
@@ -70,9 +71,7 @@ def _on_slots(program: str) -> bool:
     """Whether a program is of CKKS or BGV, and not of TFHE. A name that nobody knows is refused."""
     if program in programs.MICROBENCHMARKS or programs.on_slots(program) is not None:
         return True
-    if program in programs.ON_SLOTS:
-        raise InputError(f"{program} runs whole, with its data, and no machine times it; name another program")
-    if program not in programs.known():
+    if program in programs.ON_SLOTS or program not in programs.known():
         programs.load(program)
     return False
 
@@ -102,11 +101,16 @@ def _expect_known(readings: Sequence[str], chosen: Sequence[Machine]) -> None:
             )
 
 
-def _sets(parameters: str | Mapping[str, str] | None, chosen: Sequence[Machine]) -> dict[str, str | None]:
+def _labels(chosen: Sequence[Machine]) -> list[str]:
+    """What each is called: its name, or where several have it, its file."""
+    names = [machine.name for machine in chosen]
+    return [machine.argument if names.count(machine.name) > 1 else machine.name for machine in chosen]
+
+
+def _sets(parameters: str | Mapping[str, str] | None, names: Sequence[str]) -> dict[str, str | None]:
     """The set of each machine."""
     if not isinstance(parameters, Mapping):
-        return {machine.name: parameters for machine in chosen}
-    names = [machine.name for machine in chosen]
+        return dict.fromkeys(names, parameters)
     for name in parameters:
         if name not in names:
             raise InputError(
@@ -119,7 +123,7 @@ def _row(
     machine: Machine, program: str, parameters: str | None, batch: int | None, *, on_slots: bool
 ) -> dict[str, Any]:
     """What a machine makes of the program, or why it makes nothing of it."""
-    row: dict[str, Any] = {"machine": machine.name, "title": machine.to_dict()["title"], "widths_are": OWN}
+    row: dict[str, Any] = {"title": machine.to_dict()["title"], "widths_are": OWN}
     try:
         if machine.on_slots != on_slots:
             has, wants = ("CKKS and BGV", "TFHE") if machine.on_slots else ("TFHE", "CKKS and BGV")
@@ -214,7 +218,7 @@ def _derived_row(
     machine: Machine, program: str, parameters: str | None, batch: int | None, own: dict[str, Any]
 ) -> dict[str, Any]:
     """The machine with widths derived for the set, and what they cost over its own."""
-    base = {"machine": machine.name, "title": own["title"], "widths_are": DERIVED}
+    base = {"title": own["title"], "widths_are": DERIVED}
     name = _set_of(program, parameters) or ""
     try:
         with warnings.catch_warnings():

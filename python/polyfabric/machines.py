@@ -41,15 +41,21 @@ def load(name: str, readings: Sequence[str] = ()) -> Machine:
             raise InputError(f"a reading is FACT=OPTION, not {reading!r}; `polyfabric machines {name}` lists them")
         choices.append((fact, option))
     if is_file(name):
-        return Machine(_native.Machine.from_file(Path(name), choices))
+        return Machine(_native.Machine.from_file(Path(name), choices), file=name)
     return Machine(_native.Machine.named(pick("machine", name, names()), choices))
 
 
 class Machine:
     """A checked machine description and its mapper."""
 
-    def __init__(self, native: _native.Machine) -> None:
+    def __init__(self, native: _native.Machine, file: str | None = None) -> None:
         self.native = native
+        self.file = file
+
+    @property
+    def argument(self) -> str:
+        """What a command takes for it: its file, or its name."""
+        return self.file or self.name
 
     @property
     def name(self) -> str:

@@ -150,6 +150,8 @@ def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _nati
 @cache
 def load(name: str) -> Runnable:
     """The program that `FILE.py:FUNCTION` or `FILE.pf` names."""
+    if name in known():
+        raise InputError(f"{name} runs whole, with its data, and no machine times it; name another program")
     path, _, function = name.partition(":")
     file = Path(path)
     if file.suffix == ".pf" and not function:
@@ -283,7 +285,22 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
         what = "a ciphertext" if batch == 1 else f"one of {batch:,} ciphertexts"
         raise NoiseError(
             f"{name} on {place}: {what} of parameter set {made.parameters.name} comes out wrong with probability "
-            f"2^{made.log2_failure:.1f}, more than 2^{accepted:.1f}, even with a message of 1 bit; choose "
+            f"2^{made.log2_failure:.1f}, more than 2^{accepted:.1f}, even with a message of 1 bit; {_too_narrow(made, accepted)}choose "
             f"another set, or accept it with --max-failure {ceil(made.log2_failure)}"
         )
     return made
+
+
+def _too_narrow(made: ElementPlan, accepted: float) -> str:
+    """The remedy where a machine's widths alone are why a built-in program fails."""
+    if made.machine is None:
+        return ""
+    here = ElementPlan.built_in(made.program.name, made.parameters, made.kernel.lookups, unroll=made.unroll)
+    widths = made.machine.widths(made.parameters)
+    if here.log2_failure > accepted or widths is None:
+        return ""
+    own = ", ".join(f"{part.replace('_', ' ')} {bits}" for part, bits in widths.items())
+    return (
+        f"on this computer with 2^{here.log2_failure:.1f}, so it is the machine's widths, in bits: {own} (`machine.arithmetic` in its file). Derive "
+        f"wider ones (polyfabric widths --machine {made.machine.argument} --params {made.parameters.name} --out FILE.toml), "
+    )

@@ -228,7 +228,11 @@ def test_params_on_a_machine(polyfabric):
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("nonsense", "no parameter set is called"), ("morphling-A", "none of those that `morphling` can")],
+    [
+        ("nonsense", "no parameter set of TFHE is called"),
+        ("osiris-I", "it is one of CKKS"),
+        ("morphling-A", "none of those that `morphling` can"),
+    ],
 )
 def test_params_of_a_set_that_a_machine_has_not(polyfabric, name, says):
     done = polyfabric("params", name, "--on", "morphling")

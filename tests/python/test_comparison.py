@@ -54,6 +54,14 @@ def test_the_widths_are_those_of_the_arithmetic(side_by_side):
         assert set(row["widths"]) == {"key", "forward", "inverse", "forward_twiddle", "inverse_twiddle"}
 
 
+def test_machines_of_one_name_are_told_apart_by_their_files(tmp_path):
+    (own := tmp_path / "slower.toml").write_text(
+        (Path(__file__).resolve().parents[2] / "machines/morphling.toml").read_text().replace("1.2 GHz", "0.6 GHz")
+    )
+    rows = compare("pbs", ["morphling", str(own)], parameters={"morphling": SET, str(own): SET}, batch=96)["machines"]
+    assert [row["machine"] for row in rows] == ["morphling", str(own)]
+
+
 def test_a_machine_that_cannot_hold_the_set_says_why_and_the_others_stand():
     report = compare("pbs", parameters="fpt-I", batch=24)
     refused = [row for row in report["machines"] if "error" in row]

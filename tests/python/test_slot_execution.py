@@ -533,7 +533,7 @@ def test_bootstrapping_keys_come_back_from_their_files(parameters, tmp_path):
     # Keys of a program that does not bootstrap are told before anything is encrypted.
     squared = pf.program(x=pf.Real.vector(16))(lambda x: x * x)
     fewer = squared.run({"x": x}, parameters=parameters).keys
-    with pytest.raises(pf.InputError, match="make the keys from the program's list"):
+    with pytest.raises(pf.InputError, match="make the keys for this program as it is executed"):
         refreshed.run({"x": x}, keys=fewer)
 
 

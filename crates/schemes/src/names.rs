@@ -1,7 +1,10 @@
 //! The nearest of the names that exist, for a name that does not.
 
-/// A hint: up to three `names` close to `given`, or all of them.
-pub(crate) fn nearest_names(given: &str, names: &[&str]) -> String {
+/// A hint: the scheme that has `given`, of `(scheme, names)`; else up to three of one's own `names` close to it, or all of them.
+pub(crate) fn nearest_names(given: &str, names: &[&str], (scheme, others): (&str, &[&str])) -> String {
+    if others.contains(&given) {
+        return format!("it is one of {scheme}");
+    }
     let mut by_distance: Vec<_> = names.iter().map(|&name| (edit_distance(given, name), name)).collect();
     by_distance.sort();
     let near: Vec<_> =

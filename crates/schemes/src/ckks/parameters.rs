@@ -259,7 +259,7 @@ pub enum ParameterError {
         secure: String,
     },
     /// No set has this name.
-    #[error("no parameter set is called {given:?}; {hint}")]
+    #[error("no parameter set of CKKS is called {given:?}; {hint}")]
     UnknownSet {
         /// What was asked for.
         given: String,

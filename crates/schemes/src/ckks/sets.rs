@@ -77,7 +77,10 @@ pub fn names() -> Vec<&'static str> {
 /// [`ParameterError::UnknownSet`], with the nearest names.
 pub fn entry(name: &str) -> Result<(&'static Entry, &'static Parameters), ParameterError> {
     let found = all().find(|(entry, _)| entry.parameters.name == name);
-    found.ok_or_else(|| ParameterError::UnknownSet { given: name.to_owned(), hint: nearest_names(name, &names()) })
+    found.ok_or_else(|| ParameterError::UnknownSet {
+        given: name.to_owned(),
+        hint: nearest_names(name, &names(), ("TFHE", &crate::tfhe::sets::names())),
+    })
 }
 
 /// The set called `name`, checked: of the table, or one of the table with another key switch ([`Parameters::with_key_switch`]).

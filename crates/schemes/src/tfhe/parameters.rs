@@ -175,7 +175,7 @@ pub enum ParameterError {
         max: u128,
     },
     /// No set has this name.
-    #[error("no parameter set is called {given:?}; {hint}")]
+    #[error("no parameter set of TFHE is called {given:?}; {hint}")]
     UnknownSet {
         /// What was asked for.
         given: String,
@@ -564,7 +564,7 @@ mod tests {
         let message = |name| sets::parameters(name).expect_err("unknown").to_string();
         assert_eq!(
             message("strix-1"),
-            "no parameter set is called \"strix-1\"; did you mean strix-I or strix-II or strix-IV?"
+            "no parameter set of TFHE is called \"strix-1\"; did you mean strix-I or strix-II or strix-IV?"
         );
         assert!(message("everything").contains("known sets: polyfabric-1-p64-t32, "), "{}", message("everything"));
     }

@@ -67,9 +67,10 @@ pub fn names() -> Vec<&'static str> {
 /// # Errors
 /// [`ParameterError::UnknownSet`], with the nearest names.
 pub fn entry(name: &str) -> Result<(&'static Entry, &'static Parameters), ParameterError> {
-    all()
-        .find(|(entry, _)| entry.parameters.name == name)
-        .ok_or_else(|| ParameterError::UnknownSet { given: name.to_owned(), hint: nearest_names(name, &names()) })
+    all().find(|(entry, _)| entry.parameters.name == name).ok_or_else(|| ParameterError::UnknownSet {
+        given: name.to_owned(),
+        hint: nearest_names(name, &names(), ("CKKS", &crate::ckks::sets::names())),
+    })
 }
 
 /// The set called `name`, as written.

@@ -160,7 +160,9 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
 
 /// A switching key that a program needs is missing, or too small.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("{place}{op} {node}: {problem}; make the keys from the program's list")]
+#[error(
+    "{place}{op} {node}: {problem}; make the keys for this program as it is executed: with the same set, machine, key switch and readings"
+)]
 pub struct KeyFailure {
     /// "file:line: ", or nothing.
     pub place: String,

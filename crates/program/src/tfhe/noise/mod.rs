@@ -12,6 +12,7 @@ mod rates;
 
 pub use choose::{Chosen, choose_parameters};
 pub use privacy::MOST_BITS;
+pub use rates::Rates;
 
 use crate::Location;
 use crate::tfhe::dataflow::{Dataflow, DataflowError, OutputForms, Terms, log2_tables};

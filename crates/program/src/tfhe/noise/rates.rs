@@ -18,7 +18,7 @@ struct Rate {
 /// The rates of one set by the processor's vector instructions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Rates {
+pub struct Rates {
     name: String,
     avx2: Rate,
     avx512: Rate,
@@ -35,13 +35,13 @@ static TABLE: LazyLock<HashMap<String, Rates>> = LazyLock::new(|| {
 
 impl Rates {
     /// Those of a default set.
-    pub(super) fn of(parameters: &Parameters) -> Option<&'static Self> {
+    pub fn of(parameters: &Parameters) -> Option<&'static Self> {
         TABLE.get(parameters.name())
     }
 
     /// Milliseconds of so many look-ups and key switches: the geometric mean over the instruction sets. A program has the same set on every
     /// processor, since who encrypts and who computes may have different ones.
-    pub(super) fn milliseconds(&self, unrolling: KeyUnrolling, lookups: usize, key_switches: usize) -> f64 {
+    pub fn milliseconds(&self, unrolling: KeyUnrolling, lookups: usize, key_switches: usize) -> f64 {
         let of = |rate: &Rate| {
             let lookup = rate.lookup[unrolling.bits().ilog2() as usize];
             lookups as f64 * lookup + key_switches as f64 * rate.key_switch
