@@ -33,6 +33,12 @@ key is made in a fraction of a second."""
 TIMED_BATCH = 24
 """Look-ups of a timed batch."""
 
+TIMED_CHAIN = 8
+"""Look-ups of a timed chain."""
+
+FRESH_BYTES = 64 << 20
+"""Bytes with which fresh memory is timed: more than an allocator keeps."""
+
 
 @dataclass(frozen=True)
 class LookupTimes:
@@ -51,7 +57,8 @@ def of_lookups(planned: ElementPlan) -> float:
     literal = json.loads(planned.parameters.to_json())
     times = lookup_times(timed_set(literal), planned.unroll)
     whole = times.once + times.batch * len(batches) + times.each * sum(batches)
-    return whole * literal["lwe_dimension"] / timed_dimension(literal)
+    transforms = planned.memory["server"] - planned.memory["server_key"]
+    return whole * literal["lwe_dimension"] / timed_dimension(literal) + transforms * fresh_memory()
 
 
 def timed_dimension(literal: Mapping[str, Any]) -> int:
@@ -82,31 +89,44 @@ def lookup_times(literal: str, unroll: int) -> LookupTimes:
         ciphertexts = client.encrypt(planned.context.signature, {"x": [0] * count})
         return shortest(lambda server: planned.kernel.run(server, ciphertexts, 1), key)
 
+    def loaded() -> _native.ServerKey:
+        """A key that no execution has transformed."""
+        return _native.ServerKey.load(sent)
+
     single, several = (ElementPlan.built_in("pbs", parameters, count, unroll=unroll) for count in (1, TIMED_BATCH))
-    first = of(single, 1, lambda: _native.ServerKey.load(sent))
     one, many = of(single, 1), of(several, TIMED_BATCH)
     each = (many - one) / (TIMED_BATCH - 1)
-    once = max(0.0, first - each)
     if parameters.key_switch_key_bytes is None:
         # No look-up reads another's result.
-        return LookupTimes(once, 0.0, each)
+        return LookupTimes(max(0.0, of(single, 1, loaded) - one), 0.0, each)
     options = PlanOptions(parameters=parameters, max_failure=0.0, security=0, unroll=unroll)
-    # Two look-ups, and one behind them.
-    batch = max(0.0, of(ElementPlan.make(_chained(), options), 2) - one - 2 * each)
-    return LookupTimes(max(0.0, once - batch), batch, each)
+    # One look-up behind the other, each with a key switch, whose key is transformed too.
+    chain = ElementPlan.make(_chain(), options)
+    whole = of(chain, TIMED_CHAIN)
+    once = max(0.0, of(chain, TIMED_CHAIN, loaded) - whole)
+    return LookupTimes(once, max(0.0, whole / TIMED_CHAIN - each), each)
 
 
-def _chained() -> Program:
-    """Two look-ups, and one of their sum."""
+@cache
+def fresh_memory() -> float:
+    """Seconds of a byte that is written for the first time, when the operating system brings its page: keys' transforms are such, and those that are
+    timed are too small to be."""
+    return min(_times(lambda size: bytearray(b"1") * size, lambda: FRESH_BYTES)) / FRESH_BYTES
+
+
+def _chain() -> Program:
+    """Look-ups of which each reads the one before."""
     from .language.types import Int
     from .language.values import lookup
     from .runnable import program
 
-    def twice(x: Value) -> Value:
-        not_x = lookup(x, [1, 0])
-        return lookup(not_x[0:1] + not_x[1:2], [0, 1, 0])
+    def parity(x: Value) -> Value:
+        sum_ = lookup(x[0:1], [0, 1])
+        for place in range(1, TIMED_CHAIN):
+            sum_ = lookup(sum_ + x[place : place + 1], [0, 1, 0])
+        return sum_
 
-    return program("timed", x=Int(0, 1).vector(2))(twice)
+    return program("timed", x=Int(0, 1).vector(TIMED_CHAIN))(parity)
 
 
 def shortest(work: Callable[[T], Any], prepare: Callable[[], T]) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 import polyfabric as pf
 from remedy import HALF, I3, I3V, MV, RV, U8, U8V, case
 
-I8, U1, U5 = pf.Int(-4, 3), pf.UInt(1), pf.UInt(5)
+I8, U1 = pf.Int(-4, 3), pf.UInt(1)
 SMALL, WIDE = [1, 2, 3, 0], pf.UInt(8).vector(4)
 FAR = np.array([2.0, -1.0, 0.5, 3.0])
 
@@ -213,25 +213,6 @@ MIXED = [
         lambda i: pf.Table([1, 2, 3, 4], U8)[i.cast(pf.UInt(2))],
         {"i": 1},
         2,
-    ),
-    *[
-        case(
-            {"x": U5, "n": pf.UInt(3)},
-            lambda x, n: x.rotate_left(n),
-            "write it with shifts, (x << n) | (x >> 5 - n), n up to 5",
-            lambda x, n: (x << n) | (x >> 5 - n),
-            {"x": 0b10011, "n": amount},
-            (0b10011 << amount | 0b10011 >> 5 - amount) & 31,
-        )
-        for amount in (0, 2, 5)
-    ],
-    case(
-        {"x": pf.SInt(5)},
-        lambda x: x.rotate_left(2),
-        "of x.cast(pf.UInt(5)), (x << n) | (x >> 5 - n)",
-        lambda x: (x.cast(U5) << 2) | (x.cast(U5) >> 5 - 2),
-        {"x": -13},
-        0b01110,
     ),
     case({"v": U8V}, lambda v: pf.dot([1, 2], v[0]), "is a single uint8; use *", lambda v: v[0] * 2, {"v": [7, 9]}, 14),
     case(

@@ -18,6 +18,7 @@ use crate::torus::Torus;
 use packed::Packed;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use packed::is_present as multiplies_bytes;
+use std::sync::{Arc, OnceLock};
 
 /// Switches one ciphertext, `input` (k·N + 1 elements), row by row. Returns n + 1 elements.
 pub fn key_switch_reference<T: Torus>(input: &[T], key: &[T], gadget: Gadget, lwe_dimension: usize) -> Vec<T> {
@@ -55,18 +56,30 @@ impl Shape {
     }
 }
 
+/// A key-switching key once more, cut for small products where the processor has them: for all [`KeySwitch`]es of that key. It is cut when a batch first
+/// needs it, as single ciphertexts read the key itself.
+#[derive(Debug, Default)]
+pub struct PackedKey(OnceLock<Option<Packed>>);
+
+impl PackedKey {
+    /// Bytes that are held.
+    pub fn bytes(&self) -> u64 {
+        self.0.get().and_then(Option::as_ref).map_or(0, Packed::bytes)
+    }
+}
+
 /// A key-switching key, ready for batches.
 #[derive(Debug)]
 pub struct KeySwitch<'k, T> {
     shape: Shape,
     key: &'k [T],
     isa: Isa,
-    packed: Option<Packed>,
+    packed: Arc<PackedKey>,
 }
 
 impl<'k, T: Torus> KeySwitch<'k, T> {
     /// `key` is k·N·l rows of n + 1 elements, with k·N = `input_dimension` and n = `lwe_dimension`; `isa` is what the processor has.
-    /// Where it has small products, the key is copied.
+    /// Where it has small products, the first batch copies the key.
     ///
     /// # Panics
     /// If the key has another length, or the processor lacks `isa`.
@@ -74,15 +87,16 @@ impl<'k, T: Torus> KeySwitch<'k, T> {
         assert!(isa.is_present(), "the processor has no {isa:?}");
         let shape = Shape { gadget, input_dimension, size: lwe_dimension + 1 };
         assert_eq!(key.len(), elements(&[input_dimension, shape.levels(), shape.size]), "k·N·l rows of n + 1 elements");
-        Self { shape, key, isa, packed: Packed::new(key, shape, isa) }
+        Self { shape, key, isa, packed: Arc::default() }
     }
 
-    /// Bytes that are held besides the key itself.
-    pub fn bytes(&self) -> u64 {
-        self.packed.as_ref().map_or(0, Packed::bytes)
+    /// The same with what others have `packed` of the same key for `isa`, and for those that follow.
+    #[must_use]
+    pub fn sharing(self, packed: &Arc<PackedKey>) -> Self {
+        Self { packed: Arc::clone(packed), ..self }
     }
 
-    /// [`Self::bytes`] of a key switch to be made: arguments as of [`Self::new`].
+    /// [`PackedKey::bytes`] once a batch has been switched: arguments as of [`Self::new`].
     pub fn bytes_of(gadget: Gadget, input_dimension: usize, lwe_dimension: usize, isa: Isa) -> u64 {
         Packed::bytes_of::<T>(Shape { gadget, input_dimension, size: lwe_dimension + 1 }, isa)
     }
@@ -97,9 +111,11 @@ impl<'k, T: Torus> KeySwitch<'k, T> {
             output.fill(T::default());
             output[size - 1] = input[input_dimension];
         }
-        match &self.packed {
-            Some(packed) if count > 1 => packed.subtract(self.shape, inputs, outputs),
-            _ => subtract(self.isa, self.shape, self.key, inputs, outputs),
+        let cut = || Packed::new(self.key, self.shape, self.isa);
+        let packed = if count > 1 { self.packed.0.get_or_init(cut).as_ref() } else { None };
+        match packed {
+            Some(packed) => packed.subtract(self.shape, inputs, outputs),
+            None => subtract(self.isa, self.shape, self.key, inputs, outputs),
         }
     }
 }
@@ -288,5 +304,27 @@ mod tests {
         }
         check::<u32>(1024, 500, Gadget { log2_base: 2, levels: 8 }, 70);
         check::<u64>(2048, 742, Gadget { log2_base: 3, levels: 5 }, 2);
+    }
+
+    #[test]
+    fn a_key_is_cut_once_and_not_for_single_ciphertexts() {
+        let (gadget, large, small) = (Gadget { log2_base: 3, levels: 5 }, 130, 47);
+        let key = torus_vector::<u64>(large * 5 * (small + 1), 2);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_present()) {
+            let shared = Arc::<PackedKey>::default();
+            let switch = |count: usize| {
+                let mut outputs = vec![0; count * (small + 1)];
+                let inputs = torus_vector::<u64>(count * (large + 1), 1);
+                KeySwitch::new(&key, gadget, large, small, isa).sharing(&shared).switch(&inputs, &mut outputs);
+                outputs
+            };
+            let one = switch(1);
+            assert_eq!(shared.bytes(), 0, "{isa:?}");
+            assert_eq!(switch(2)[..=small], one, "{isa:?}");
+            assert_eq!(shared.bytes(), KeySwitch::<u64>::bytes_of(gadget, large, small, isa), "{isa:?}");
+            let cut = shared.0.get().and_then(Option::as_ref).map(std::ptr::from_ref);
+            switch(3);
+            assert_eq!(shared.0.get().and_then(Option::as_ref).map(std::ptr::from_ref), cut, "{isa:?}");
+        }
     }
 }

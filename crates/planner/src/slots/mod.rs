@@ -337,9 +337,13 @@ impl SlotPlan {
 
     /// Refuses a plan that fails more often than is accepted.
     fn expect_failure(&self, max_failure: Option<f64>) -> Result<(), PlanError> {
-        let (what, default) = match &self.lowering {
-            Lowering::Ckks(_) => ("may pass a bound of its errors", f64::INFINITY),
-            Lowering::Bgv(_) => ("may fail", DEFAULT_FAILURE_LOG2),
+        let (what, default, other) = match &self.lowering {
+            Lowering::Ckks(_) => (
+                "may pass a bound of its errors",
+                f64::INFINITY,
+                "bounds of CKKS are for that with every set, so leave max_failure (--max-failure) out",
+            ),
+            Lowering::Bgv(_) => ("may fail", DEFAULT_FAILURE_LOG2, "choose another set"),
         };
         let (found, accepted) = (self.failure_log2()?, max_failure.unwrap_or(default));
         if found <= accepted {
@@ -347,11 +351,21 @@ impl SlotPlan {
         }
         let (name, set, told) = (self.program().name(), self.set(), found.ceil());
         let message = format!(
-            "{name}: with parameter set {} it {what} with probability 2^{found:.1}, more than 2^{accepted:.1}; choose another set, or \
+            "{name}: with parameter set {} it {what} with probability 2^{found:.1}, more than 2^{accepted:.1}; {other}, or \
              accept it with max_failure={told} (--max-failure {told})",
             set.name()
         );
         Err(PlanError::new(Fault::Noise, message))
+    }
+
+    /// Refuses a plan of which a client would decrypt an output that is all error. (BGV's lowering has ruled it out.)
+    fn expect_results(&self) -> Result<(), PlanError> {
+        match &self.lowering {
+            Lowering::Ckks(plan) => {
+                plan.noise.require_something_left(self.program()).map_err(PlanError::of(Fault::Noise))
+            }
+            Lowering::Bgv(_) => Ok(()),
+        }
     }
 
     /// The program as it is executed.
@@ -386,11 +400,12 @@ impl SlotPlan {
     /// What a client knows of it.
     ///
     /// # Errors
-    /// [`Fault::Internal`] if the plan does not know an input or an output.
+    /// [`Fault::Noise`] if no bit of an output would be left for it; [`Fault::Internal`] if the plan does not know an input or an output.
     pub fn signature(&self) -> Result<Arc<Signature>, PlanError> {
         if let Some(known) = self.signature.get() {
             return Ok(Arc::clone(known));
         }
+        self.expect_results()?;
         let storage = self.key_storage();
         let key = |(&id, used): (&KeyId, &KeyUse)| WantedKey {
             id,
@@ -477,9 +492,9 @@ impl SlotPlan {
         mut executed: impl FnMut(NodeId, &Values),
     ) -> Result<(), PlanError> {
         let program = self.program();
+        self.expect_results()?;
         match &self.lowering {
             Lowering::Ckks(plan) => {
-                plan.noise.require_something_left(program).map_err(PlanError::of(Fault::Noise))?;
                 let chain = ckks::chain(&plan.parameters).map_err(parameter)?;
                 let failed = |failure: FitFailure| {
                     let fault = if matches!(failure, FitFailure::Wraps { .. }) { Fault::Noise } else { Fault::Input };

@@ -11,7 +11,8 @@ const LARGEST_RING: usize = 1 << 16;
 pub enum LevelError {
     /// An operation needs more levels than its operands have.
     #[error(
-        "{place}{op} {node} uses {needed} level(s), but its operand {operand} is at level {level}, after the inputs' {start}; bootstrap {operand}, take parameters with at least {short} more level(s), or encrypt the inputs higher"
+        "{place}{op} {node} uses {needed} level(s), but its operand {operand} is at level {level}, after the inputs' {start}; {}",
+        more_levels(*operand, *short, *remedies)
     )]
     Exhausted {
         /// "file:line: ", or nothing.
@@ -30,6 +31,8 @@ pub enum LevelError {
         start: usize,
         /// How many levels are missing here.
         short: usize,
+        /// What there is beside parameters of more levels: bootstrapping, and higher levels for the inputs.
+        remedies: [bool; 2],
     },
     /// A level is asked for that the operand has not.
     #[error(
@@ -86,6 +89,17 @@ pub enum LevelError {
         /// The node.
         node: NodeId,
     },
+}
+
+/// What gives `operand` the levels that it is short of.
+fn more_levels(operand: NodeId, short: usize, [bootstraps, higher]: [bool; 2]) -> String {
+    let parameters = format!("take parameters with at least {short} more level(s)");
+    match (bootstraps, higher) {
+        (true, true) => format!("bootstrap {operand}, {parameters}, or encrypt the inputs higher"),
+        (true, false) => format!("bootstrap {operand}, or {parameters}"),
+        (false, true) => format!("encrypt the inputs higher, or {parameters} or with bootstrapping"),
+        (false, false) => format!("{parameters}, or with bootstrapping"),
+    }
 }
 
 /// What gives the slots: a ring of degree `remedy`, if there are parameters of one, or several vectors.

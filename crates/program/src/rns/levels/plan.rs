@@ -206,15 +206,19 @@ pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec
             },
             _ => {
                 let needed = levels_used(program, id);
-                available.checked_sub(needed).ok_or_else(|| LevelError::Exhausted {
-                    place: place(),
-                    op,
-                    node: id,
-                    operand: lowest.unwrap_or(id),
-                    level: available,
-                    needed,
-                    start: highest_start(program, &levels, rules),
-                    short: needed - available,
+                available.checked_sub(needed).ok_or_else(|| {
+                    let start = highest_start(program, &levels, rules);
+                    LevelError::Exhausted {
+                        place: place(),
+                        op,
+                        node: id,
+                        operand: lowest.unwrap_or(id),
+                        level: available,
+                        needed,
+                        start,
+                        short: needed - available,
+                        remedies: [rules.bootstrapping.is_some(), start < rules.top],
+                    }
                 })?
             }
         };

@@ -84,7 +84,7 @@ impl Integers {
     /// takes.
     ///
     /// # Errors
-    /// [`IntegerError::Needs`] for a signed amount, and for a rotation of an odd width; [`IntegerError::Lengths`].
+    /// [`IntegerError::Needs`] for a signed amount; [`IntegerError::Lengths`].
     pub fn shift(
         &mut self,
         builder: &mut Builder,
@@ -94,18 +94,13 @@ impl Integers {
     ) -> Result<IntegerId> {
         let (own, kind) = (self.kind(a)?, self.kind(a)?);
         if kind.bits % 2 == 1 && direction.round() {
-            let of = if kind.signed { format!("of x.cast(pf.UInt({})), ", kind.bits) } else { String::new() };
-            let remedy = format!("write it with shifts, {of}(x << n) | (x >> {} - n), n up to {0}", kind.bits);
-            return Err(IntegerError::Needs { op: "rotation", expected: "an even width", found: kind, remedy });
+            return self.rotate_odd(builder, direction, a, amount);
         }
         let (a, count, bits) = match amount {
             Amount::Public(_) => (a, self.count(a)?, Vec::new()),
             Amount::Encrypted(amount) => {
                 let found = self.kind(amount)?;
-                if found.signed {
-                    let remedy = format!("cast it, as n.cast(pf.UInt({}))", found.bits);
-                    return Err(IntegerError::Needs { op: "shift", expected: "an unsigned amount", found, remedy });
-                }
+                expect_unsigned(found)?;
                 let (a, amount, count) = self.stretched(builder, "shift", a, amount)?;
                 let digits = self.carried(builder, amount)?;
                 let bits = self.circuit(builder, count).bits(found, &digits)?;
@@ -135,6 +130,70 @@ impl Integers {
         let digits = circuit.fitted(kind, digits)?;
         Ok(self.add_value(kind, count, digits))
     }
+
+    /// A rotation of a width of which the digits are no whole number: bits do not come round in the places of digits. By a public amount it is
+    /// two shifts; by an encrypted one, each of its bits chooses whether to rotate by what it stands for.
+    fn rotate_odd(
+        &mut self,
+        builder: &mut Builder,
+        direction: Direction,
+        a: IntegerId,
+        amount: Amount,
+    ) -> Result<IntegerId> {
+        let kind = self.kind(a)?;
+        let unsigned = IntegerType::unsigned(kind.bits);
+        let mut rotated = self.cast(builder, a, unsigned)?;
+        match amount {
+            Amount::Public(amount) => rotated = self.rotate_publicly(builder, direction, rotated, amount)?,
+            Amount::Encrypted(amount) => {
+                let found = self.kind(amount)?;
+                expect_unsigned(found)?;
+                let width = u64::from(kind.bits);
+                let mut stands_for = 1 % width;
+                for index in 0..found.bits {
+                    let bit = self.bit(builder, amount, index)?;
+                    let moved = self.rotate_publicly(builder, direction, rotated, stands_for)?;
+                    rotated = self.select(builder, bit, moved, rotated)?;
+                    stands_for = stands_for * 2 % width;
+                }
+            }
+        }
+        self.cast(builder, rotated, kind)
+    }
+
+    /// `a`, unsigned, rotated by a public amount: what two shifts leave has no bit in common, so that their sum carries nothing.
+    fn rotate_publicly(
+        &mut self,
+        builder: &mut Builder,
+        direction: Direction,
+        a: IntegerId,
+        amount: u64,
+    ) -> Result<IntegerId> {
+        let (kind, count) = (self.kind(a)?, self.count(a)?);
+        let width = u64::from(kind.bits);
+        let amount = amount % width;
+        if amount == 0 {
+            return Ok(a);
+        }
+        let left = if direction.left() { amount } else { width - amount };
+        let high = self.shift(builder, Direction::Left, a, Amount::Public(left))?;
+        let low = self.shift(builder, Direction::Right, a, Amount::Public(width - left))?;
+        let (high, low) = (self.carried(builder, high)?, self.carried(builder, low)?);
+        let sum = |(index, (high, low)): (usize, (&Digit, &Digit))| {
+            Digit::combine(&[(1, high), (1, low)], 0).within(0, kind.base(index) - 1)
+        };
+        let digits = high.iter().zip(&low).enumerate().map(sum).collect();
+        Ok(self.add_value(kind, count, digits))
+    }
+}
+
+/// Refuses a signed amount.
+fn expect_unsigned(found: IntegerType) -> Result<()> {
+    if !found.signed {
+        return Ok(());
+    }
+    let remedy = format!("cast it, as n.cast(pf.UInt({}))", found.bits);
+    Err(IntegerError::Needs { op: "shift", expected: "an unsigned amount", found, remedy })
 }
 
 impl Shift {

@@ -9,7 +9,7 @@ use polyfabric_kernels::aligned::{AlignedTorus, AlignedVector};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::external_product::{ExternalProduct, LANE_BATCH};
 use polyfabric_kernels::isa::Isa;
-use polyfabric_kernels::key_switch::KeySwitch;
+use polyfabric_kernels::key_switch::{KeySwitch, PackedKey};
 use polyfabric_kernels::rotation::rotate;
 use polyfabric_kernels::sample_extract::sample_extract;
 use polyfabric_schemes::tfhe::noise::PhaseRounding;
@@ -19,14 +19,15 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// A bootstrapping key in the transform domain, for all executors of that key.
+/// A server key as executors read it, for all executors of that key.
 ///
-/// For each iteration what [`ExternalProduct::transform_key`] makes of its patterns: for ciphertexts one by one, and for batches across lanes. Each is made when
-/// a rotation first needs it, as many programs need only one.
+/// Of the bootstrapping key, for each iteration what [`ExternalProduct::transform_key`] makes of its patterns: for ciphertexts one by one, and for batches across lanes. Each is made when
+/// a rotation first needs it, as many programs need only one. The key-switching key is cut when a batch first needs it.
 #[derive(Debug, Default)]
 pub struct TransformedKey {
     alone: OnceLock<AlignedVector>,
     together: OnceLock<AlignedVector>,
+    key_switch: Arc<PackedKey>,
 }
 
 impl TransformedKey {
@@ -65,7 +66,9 @@ impl<'k, T: Torus> Executor<'k, T> {
     /// # Errors
     /// As [`Self::new`].
     pub fn sharing(key: &'k ServerKey<T>, transformed: &Arc<TransformedKey>, threads: usize) -> Result<Self, RunError> {
-        Ok(Self { transformed: Arc::clone(transformed), ..Self::new(key, threads)? })
+        let own = Self::new(key, threads)?;
+        let key_switch = own.key_switch.map(|key_switch| key_switch.sharing(&transformed.key_switch));
+        Ok(Self { transformed: Arc::clone(transformed), key_switch, ..own })
     }
 
     /// [`Self::new`] with an instruction set of choice.
@@ -86,8 +89,11 @@ impl<'k, T: Torus> Executor<'k, T> {
         let blocks = Blocks::new(&parameters, &product, pool.current_num_threads());
         let (from, to) = (parameters.large_lwe_dimension(), parameters.lwe_dimension());
         let key_switch_key = key.key_switch_key().zip(parameters.key_switch_gadget());
-        let key_switch = key_switch_key.map(|(key, gadget)| KeySwitch::new(key, gadget, from.get(), to.get(), isa));
-        Ok(Self { key, parameters, product, blocks, transformed: Arc::default(), key_switch, pool })
+        let transformed = Arc::<TransformedKey>::default();
+        let key_switch = key_switch_key.map(|(key, gadget)| {
+            KeySwitch::new(key, gadget, from.get(), to.get(), isa).sharing(&transformed.key_switch)
+        });
+        Ok(Self { key, parameters, product, blocks, transformed, key_switch, pool })
     }
 
     /// The parameter set of the key.
@@ -129,7 +135,7 @@ impl<'k, T: Torus> Executor<'k, T> {
 
     /// Bytes that the key-switching key takes besides its own: as many again where batches are multiplied byte by byte.
     pub fn key_switch_bytes(&self) -> u64 {
-        self.key_switch.as_ref().map_or(0, KeySwitch::bytes)
+        self.transformed.key_switch.bytes()
     }
 
     /// round(x · 2N / q) mod 2N of every element: n exponents and the body's for each ciphertext of `inputs`, which are
@@ -299,7 +305,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         };
         let count = inputs.len();
         let mut outputs = LweBatch::zeros(to, count);
-        let block = count.div_ceil(self.threads()).clamp(1, 64);
+        let block = switched_together(count, self.threads());
         let (input_len, output_len) = (from.ciphertext_len(), to.ciphertext_len());
         let done = AtomicU64::new(0);
         self.pool.install(|| {
@@ -357,4 +363,9 @@ fn pattern_exponents(exponents: &[u32], patterns: &mut Vec<u32>) {
             patterns.push(patterns[start + lower].wrapping_add(exponent));
         }
     }
+}
+
+/// How many of `count` ciphertexts one of `threads` switches at once.
+pub(super) fn switched_together(count: usize, threads: usize) -> usize {
+    count.div_ceil(threads).clamp(1, 64)
 }

@@ -1,12 +1,13 @@
 //! What a run takes of memory, told before it.
 
 use super::blocks::{Blocks, Forms, product};
+use super::executor::switched_together;
 use super::operations::last_uses;
 use crate::tfhe::RunError;
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::isa::Isa;
 use polyfabric_kernels::key_switch::KeySwitch;
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, ValueType};
+use polyfabric_program::tfhe::kernel::{KernelProgram, Op, OpKind, ValueType};
 use polyfabric_schemes::tfhe::KeyUnrolling;
 
 /// Bytes that an executor and a run take besides the server's key, the inputs and the outputs.
@@ -45,7 +46,8 @@ impl Buffers {
         let ggsws = unrolling.ggsw_ciphertexts(set.lwe_dimension()) as u64;
         let form = |taken: bool, together| if taken { product.key_len(together) as u64 } else { 0 };
         let numbers = ggsws * (form(forms.alone, false) + form(forms.together, true));
-        let switches = program.ops.iter().any(|op| matches!(op.kind, OpKind::KeySwitch { .. }));
+        let in_batches = |op: &Op| switched_together(op.result.count(), threads) > 1;
+        let switches = program.ops.iter().any(|op| matches!(op.kind, OpKind::KeySwitch { .. }) && in_batches(op));
         let switch = set.key_switch_gadget().filter(|_| switches).map_or(0, |gadget| {
             let (from, to) = (set.large_lwe_dimension().get(), set.lwe_dimension().get());
             KeySwitch::<T>::bytes_of(gadget, from, to, isa)
