@@ -31,25 +31,22 @@ def default_sets() -> list[dict[str, Any]]:
     return [entry["parameters"] for entry in tomllib.loads(SETS.read_text(encoding="utf-8"))["set"]]
 
 
-def key_switch_milliseconds(parameters: dict[str, Any]) -> float:
-    """Of one key switch in a batch; 0 for a set that has none."""
+def one_of_a_batch(parameters: dict[str, Any], program: str, unroll: int = 1) -> float:
+    """Milliseconds that a built-in program takes for one ciphertext more, with fewer secret bits."""
     from polyfabric import _native, timing
-    from polyfabric.schemes.elements import ElementPlan
+    from polyfabric.schemes.elements import ElementContext, ElementPlan
 
-    if "key_switch_gadget" not in parameters:
-        return 0.0
     few = _native.Parameters.from_json(timing.timed_set(parameters))
-    one, many = (ElementPlan.built_in("keyswitch", few, count) for count in (1, BATCH))
-    client = one.context.generate()
-    server = one.context.server_key(client)
+    context = ElementContext.of_keys(few, unroll)
+    client = context.generate()
+    server = context.server_key(client)
 
-    def seconds(planned: ElementPlan, count: int) -> float:
+    def seconds(count: int) -> float:
+        planned = ElementPlan.built_in(program, few, count, unroll=unroll)
         ciphertexts = client.encrypt(planned.context.signature, {"x": [0] * count})
         return timing.shortest(lambda key: planned.kernel.run(key, ciphertexts, 1), lambda: server)
 
-    # Of every column of the key, the body's too.
-    columns = (parameters["lwe_dimension"] + 1) / (timing.timed_dimension(parameters) + 1)
-    return 1e3 * (seconds(many, BATCH) - seconds(one, 1)) / (BATCH - 1) * columns
+    return 1e3 * (seconds(BATCH) - seconds(1)) / (BATCH - 1)
 
 
 def measured() -> dict[str, dict[str, Any]]:
@@ -58,10 +55,12 @@ def measured() -> dict[str, dict[str, Any]]:
 
     found = {}
     for parameters in default_sets():
-        iterations = parameters["lwe_dimension"] / timing.timed_dimension(parameters)
-        few = timing.timed_set(parameters)
-        lookup = [1e3 * timing.lookup_times(few, unrolled).each * iterations for unrolled in UNROLLED]
-        found[parameters["name"]] = {"lookup": lookup, "key_switch": key_switch_milliseconds(parameters)}
+        bits, few = parameters["lwe_dimension"], timing.timed_dimension(parameters)
+        lookup = [one_of_a_batch(parameters, "pbs", unroll) * bits / few for unroll in UNROLLED]
+        # Of every column of the key, the body's too.
+        switched = "key_switch_gadget" in parameters
+        key_switch = one_of_a_batch(parameters, "keyswitch") * (bits + 1) / (few + 1) if switched else 0.0
+        found[parameters["name"]] = {"lookup": lookup, "key_switch": key_switch}
         print(parameters["name"], *(f"{each:.2f}" for each in lookup), file=sys.stderr)
     return found
 

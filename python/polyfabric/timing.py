@@ -33,6 +33,9 @@ key is made in a fraction of a second."""
 TIMED_BATCH = 24
 """Look-ups of a timed batch."""
 
+LANES = 8
+"""Look-ups that a processor takes side by side, at most: batches of as many read the key in another form than one that stands alone."""
+
 TIMED_CHAIN = 8
 """Look-ups of a timed chain."""
 
@@ -42,9 +45,11 @@ FRESH_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class LookupTimes:
-    """Seconds of look-ups: once for a key, which the first execution transforms, for each batch, which reads it, and for each look-up."""
+    """Seconds of look-ups: once for a key, which the first execution transforms for look-ups that stand alone and for those in batches, for each batch,
+    which reads it, and for each look-up."""
 
-    once: float
+    alone: float
+    together: float
     batch: float
     each: float
 
@@ -56,7 +61,8 @@ def of_lookups(planned: ElementPlan) -> float:
         return 0.0
     literal = json.loads(planned.parameters.to_json())
     times = lookup_times(timed_set(literal), planned.unroll)
-    whole = times.once + times.batch * len(batches) + times.each * sum(batches)
+    once = (times.alone if min(batches) < LANES else 0.0) + (times.together if max(batches) >= LANES else 0.0)
+    whole = once + times.batch * len(batches) + times.each * sum(batches)
     transforms = planned.memory["server"] - planned.memory["server_key"]
     return whole * literal["lwe_dimension"] / timed_dimension(literal) + transforms * fresh_memory()
 
@@ -93,18 +99,21 @@ def lookup_times(literal: str, unroll: int) -> LookupTimes:
         """A key that no execution has transformed."""
         return _native.ServerKey.load(sent)
 
-    single, several = (ElementPlan.built_in("pbs", parameters, count, unroll=unroll) for count in (1, TIMED_BATCH))
+    switched = parameters.key_switch_key_bytes is not None
+    name = "pbs+ks" if switched else "pbs"
+    single, several = (ElementPlan.built_in(name, parameters, count, unroll=unroll) for count in (1, TIMED_BATCH))
     one, many = of(single, 1), of(several, TIMED_BATCH)
     each = (many - one) / (TIMED_BATCH - 1)
-    if parameters.key_switch_key_bytes is None:
+    together = max(0.0, of(several, TIMED_BATCH, loaded) - many)
+    if not switched:
         # No look-up reads another's result.
-        return LookupTimes(max(0.0, of(single, 1, loaded) - one), 0.0, each)
+        return LookupTimes(max(0.0, of(single, 1, loaded) - one), together, max(0.0, one - each), each)
     options = PlanOptions(parameters=parameters, max_failure=0.0, security=0, unroll=unroll)
-    # One look-up behind the other, each with a key switch, whose key is transformed too.
+    # One look-up behind the other: what an execution takes besides is in one of several.
     chain = ElementPlan.make(_chain(), options)
     whole = of(chain, TIMED_CHAIN)
-    once = max(0.0, of(chain, TIMED_CHAIN, loaded) - whole)
-    return LookupTimes(once, max(0.0, whole / TIMED_CHAIN - each), each)
+    alone = max(0.0, of(chain, TIMED_CHAIN, loaded) - whole)
+    return LookupTimes(alone, together, max(0.0, (whole - one) / (TIMED_CHAIN - 1) - each), each)
 
 
 @cache

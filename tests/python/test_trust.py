@@ -280,7 +280,10 @@ def test_a_built_in_program_states_its_whole_batch_and_bounds_its_phases(name: s
 
 
 def test_the_transform_of_a_key_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing, "lookup_times", lambda *_: timing.LookupTimes(once=100.0, batch=1.0, each=0.01))
+    monkeypatch.setattr(
+        timing, "lookup_times", lambda *_: timing.LookupTimes(alone=100.0, together=1000.0, batch=1.0, each=0.01)
+    )
+    monkeypatch.setattr(timing, "fresh_memory", lambda: 1e-6)
 
     @pf.program(x=pf.UInt(16), y=pf.UInt(16))
     def added(x, y):
@@ -290,7 +293,9 @@ def test_the_transform_of_a_key_counts_once(monkeypatch: pytest.MonkeyPatch) -> 
     batches = planned.kernel.rotation_batches
     scale = json.loads(planned.parameters.to_json())["lwe_dimension"] / timing.TIMED_DIMENSION
     assert len(batches) > 1
-    assert planned.processor_seconds() == pytest.approx((100 + len(batches) + 0.01 * sum(batches)) * scale)
+    assert max(batches) < timing.LANES
+    fresh = (planned.memory["server"] - planned.memory["server_key"]) * 1e-6
+    assert planned.processor_seconds() == pytest.approx((100 + len(batches) + 0.01 * sum(batches)) * scale + fresh)
 
 
 def test_the_time_of_a_program_on_slots_is_that_of_fresh_keys_neither_the_shortest_nor_the_longest(
