@@ -86,6 +86,34 @@ def test_run_a_file_of_ones_own(polyfabric, tmp_path):
     assert json.loads(done.out)["output"] == {"result": 5}
 
 
+MATRICES = """
+import polyfabric as pf
+
+
+@pf.program(a=pf.Real.matrix(16, 4), b=pf.Real.matrix(4, 8))
+def grades(a, b):
+    centred = a - a.mean(axis=0)
+    return {"product": a @ b, "covariance": centred.T @ centred / 16, "row": a[3], "shaped": a.reshape(8, 8)}
+
+
+@pf.program(a=pf.Mod(65537).matrix(2, 2))
+def square(a):
+    return a @ a
+"""
+
+
+def test_run_shows_matrices(polyfabric, tmp_path):
+    (tmp_path / "matrices.py").write_text(MATRICES)
+    (tmp_path / "a.json").write_text('{"a": [[1, 2], [3, 4]]}')
+    residues = polyfabric("run", "matrices.py:square", "--input", "a.json")
+    assert residues.status == 0, residues.err
+    assert residues.out.count("[[7, 10], [15, 22]]") == 2
+    reals = polyfabric("run", "matrices.py:grades", "--params", "toy-12", "--security", "0")
+    assert reals.status == 0, reals.err
+    # Three matrices and a vector, each decrypted and expected.
+    assert (reals.out.count("[["), reals.out.count("in all]")) == (6, 6)
+
+
 def test_run_in_three_steps_through_files(polyfabric, tmp_path):
     client, server = tmp_path / "client", tmp_path / "server"
     server.mkdir()

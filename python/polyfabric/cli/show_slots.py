@@ -30,11 +30,21 @@ def show(console: Console, result: SlotResult) -> None:
     show_common(console, result)
 
 
-def _short(values: Any) -> str:  # noqa: ANN401 - a number or a list
+def _short(values: Any) -> str:  # noqa: ANN401 - a number, a list, or a list of rows
     if not isinstance(values, list):
         return _number(values)
+    if not isinstance(values[0], list):
+        return _row(values, f" {len(values)} in all")
+    rows, columns = len(values), len(values[0])
+    shown = max(1, SHOWN // columns)
+    more = f", .. {rows} x {columns} in all" if rows > shown or columns > SHOWN else ""
+    return f"\\[{', '.join(_row(row, '') for row in values[:shown])}{more}]"
+
+
+def _row(values: list[complex], size: str) -> str:
+    """The first numbers, and `size` if that is not all of them."""
     shown = ", ".join(_number(value) for value in values[:SHOWN])
-    more = f", .. {len(values)} in all" if len(values) > SHOWN else ""
+    more = f", ..{size}" if len(values) > SHOWN else ""
     return f"\\[{shown}{more}]"
 
 
