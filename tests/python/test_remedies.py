@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
@@ -17,40 +19,19 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from absent_remedies import ABSENT
+from input_remedies import INPUTS, Given
 from matrix_remedies import MATRICES
 from mixed_remedies import MIXED
-from polyfabric import runnable
-from polyfabric.language import (
-    instead,
-    integers,
-    numpy_calls,
-    place,
-    slot_matrix,
-    slot_program,
-    slot_refusals,
-    slot_repeats,
-    slots,
-    types,
-    values,
-)
-from polyfabric.language import program as programs
+from polyfabric import language, runnable
+from polyfabric.language import numpy_calls, place
+from python_remedies import PYTHON
 from remedy import BIT, FOREIGN, HALF, I3, I3V, MV, RV, U4, U8, U8V, Case, M, R, anything, case
+from type_remedies import TYPES
 
-MODULES = (
-    values,
-    integers,
-    slots,
-    slot_refusals,
-    slot_matrix,
-    slot_repeats,
-    types,
-    slot_program,
-    programs,
+MODULES = [
+    *(import_module(f"{language.__name__}.{module.name}") for module in iter_modules(language.__path__)),
     runnable,
-    numpy_calls,
-    instead,
-    place,
-)
+]
 
 
 ELEMENTS = [
@@ -713,14 +694,7 @@ SIGNATURES = [
     case({"x": int}, anything, "give pf.Bool, pf.Int(lo, hi)", anything, {"x": 1}, 1, {"x": pf.Bool}),
 ]
 
-TYPES = [
-    (lambda: pf.Mod(8).vector(3), "or take a prime modulus, as pf.Mod(65537)", lambda: pf.Mod(65537).vector(3)),
-    (lambda: pf.Mod(65537).bounded(3), "leave .bounded() out", lambda: pf.Mod(65537)),
-    (lambda: pf.Real.bounded(-1), "give a positive, finite number", lambda: pf.Real.bounded(1)),
-    (lambda: pf.program(anything), "write @pf.program(x=pf.Int(0, 7))", lambda: pf.program(x=pf.Int(0, 7))(anything)),
-]
-
-CASES = [*ELEMENTS, *INTEGERS, *MIXED, *ON_SLOTS, *MATRICES, *ABSENT, *SIGNATURES]
+CASES = [*ELEMENTS, *INTEGERS, *MIXED, *ON_SLOTS, *MATRICES, *ABSENT, *PYTHON, *SIGNATURES]
 NAMES = [f"{number}: {one.words}" for number, one in enumerate(CASES)]
 
 
@@ -753,36 +727,61 @@ def test_the_advised_type_is_taken(wrong: Callable[[], Any], words: str, right: 
     right()
 
 
+@pytest.mark.parametrize("one", INPUTS, ids=[one.words for one in INPUTS])
+def test_the_advised_input_is_taken(one: Given) -> None:
+    message = refused(lambda: one.call(pf.program(**one.kinds)(anything), one.wrong))
+    assert one.words in message, message
+    found = pf.program(**(one.instead or one.kinds))(anything)(x=one.right)["result"]
+    if isinstance(found, str):
+        assert found == one.right
+    else:
+        np.testing.assert_allclose(np.reshape(found, -1), np.reshape(one.right, -1), atol=1e-9)
+
+
+REFUSALS = ("refuse", "asked", "InputError")
+"""Functions that make an error with a message."""
+
+
 def sites(module: ModuleType) -> set[tuple[str, int]]:
     """Every place of a module that refuses something, by the line of its call."""
     tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     name = module.__name__.rpartition(".")[2]
+    # Of the package's own what decorates, not what runs.
+    counted = REFUSALS if module is not runnable else ("refuse",)
     return {
         (name, node.lineno)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "refuse"
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in counted
     }
 
 
 def test_every_message_of_the_language_has_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
     met: set[tuple[str, int]] = set()
-    for module in MODULES:
-        lines = {line for _, line in sites(module)}
-        name = module.__name__.rpartition(".")[2]
+    lines = {str(module.__file__): sites(module) for module in MODULES}
 
-        def noted(message: str, name: str = name, lines: set[int] = lines, refuse: Any = module.refuse) -> Any:
+    def noted(make: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*given: Any) -> Any:
             # A call over several lines is noted at its first.
-            at = sys._getframe(1).f_lineno
-            met.add((name, max(line for line in lines if line <= at)))
-            return refuse(message)
+            frame = sys._getframe(1)
+            met.add(max(site for site in lines[frame.f_code.co_filename] if site[1] <= frame.f_lineno))
+            return make(*given)
 
-        monkeypatch.setattr(module, "refuse", noted)
+        return made
+
+    for module in MODULES:
+        for name in REFUSALS:
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, noted(getattr(module, name)))
+    monkeypatch.setattr(numpy_calls.Asked, "asked", noted(numpy_calls.Asked.asked))
+    monkeypatch.setattr(place, "_PASSED", [*place._PASSED, __file__])
     with np.errstate(all="ignore"):
         for one in CASES:
             refused(lambda one=one: pf.program(**(one.options or {}), **one.kinds)(one.wrong))
     for wrong, _, _ in TYPES:
         refused(wrong)
-    assert set().union(*map(sites, MODULES)) - met == set()
+    for given in INPUTS:
+        refused(lambda given=given: given.call(pf.program(**given.kinds)(anything), given.wrong))
+    assert set().union(*lines.values()) - met == set()
 
 
 def test_a_vector_that_no_ring_holds_is_split() -> None:

@@ -109,7 +109,7 @@ def test_an_operation_that_is_none(body, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pf.Real.vector(0), r"the length of a vector is 0; give an integer from 1 to 1048576"),
+        (lambda: pf.Real.vector(0), r"the length of a vector is 0; give an integer from 1 to 32768"),
         (lambda: pf.Real.vector(2.5), r"the length of a vector is 2\.5; .*"),
         (lambda: pf.Real.vector(2**40), r"the length of a vector is 1099511627776; .*"),
         (lambda: pf.Int(0, 3).vector("a"), r"the length of a vector is 'a'; .*"),
@@ -119,7 +119,7 @@ def test_an_operation_that_is_none(body, message):
         (lambda: pf.Mod(-5), r"the modulus of pf\.Mod is -5; .*"),
         (lambda: pf.Mod(2.5), r"the modulus of pf\.Mod is 2\.5; .*"),
         (lambda: pf.Mod(2**70), r"the modulus of pf\.Mod is 1180591620717411303424; .*"),
-        (lambda: pf.program("p", x=pf.Real, slots="8")(square), r"p: slots is '8'; give an integer from 1 to 1048576"),
+        (lambda: pf.program("p", x=pf.Real, slots="8")(square), r"p: slots is '8'; give an integer from 1 to 32768"),
         (lambda: pf.program("p", x=pf.Real, slots=3)(square), r"p: 3 slots: a program has a power of two of slots, .*"),
         (lambda: pf.program("p", x=pf.Mod(6))(square), r"p: plaintext modulus 6: .*"),
         (lambda: pf.program(x=pf.Real)(5), r"@pf\.program decorates a function, not int; write def f\(x\): \.\."),

@@ -260,6 +260,13 @@ def function(name: str) -> AttributeError:
     return AttributeError(f"polyfabric has no {name!r}" + (f"; write {known}" if known else ""))
 
 
+BRANCHES = (
+    "decides no branch: its value is not known to the program; for `if` use pf.mux(condition, a, b), for `and`, `or` and `not` of conditions "
+    "&, | and ~, for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max and pf.min, of which a "
+    "sorting network is made"
+)
+"""Why an encrypted value is neither true nor false. Python asks in the same way for all of these."""
+
 ONLY_AFTER = "values are known after decryption alone; return it, and read it in the result's outputs"
 
 SENTENCES = dict.fromkeys(("decrypt", "item", "numpy", "to_numpy", "tolist", "values"), ONLY_AFTER) | {
@@ -267,6 +274,13 @@ SENTENCES = dict.fromkeys(("decrypt", "item", "numpy", "to_numpy", "tolist", "va
     "detach": "no value changes; use it as it is",
 }
 """Of every value: what no expression says."""
+
+
+def membership(item: object, vector: bool, anywhere: str) -> str:
+    """Why `in` does not look an item up in encrypted values, and what does it: `anywhere` of a vector, a comparison of a single one."""
+    shown = f"{item!r}" if isinstance(item, int) else "y"
+    remedy = anywhere.format(item=shown) if vector else f"x == {shown}"
+    return f"whether {shown} is among encrypted values is itself encrypted, and `in` gives a Python bool; use {remedy}"
 
 
 def written(tables: dict[str, str], name: str) -> str | None:

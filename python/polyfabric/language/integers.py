@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProgramError
-from .instead import INTEGERS, TEXTS, Absences, written
+from .indices import picked
+from .instead import BRANCHES, INTEGERS, TEXTS, Absences, membership, written
 from .numpy_calls import NumpyCalls
 from .place import place, refuse, whole
 from .types import IntegerType, TextType, UInt
@@ -60,17 +61,21 @@ class Integer(NumpyCalls):
         return "write it with operators, comparisons, pf.mux and tables"
 
     def __bool__(self) -> bool:
-        raise refuse(
-            f"an encrypted {self.kind} decides no branch: its value is not known to the program; use pf.mux(condition, a, b)"
-        )
+        text = isinstance(self.kind, TextType)
+        compared = "" if self.kind.bits == 1 else f"; compare it first, as {'(x[:] != 0).any()' if text else 'x != 0'}"
+        raise refuse(f"an encrypted {self.kind} {BRANCHES}{compared}")
+
+    def __contains__(self, item: object) -> bool:
+        raise refuse(membership(item, not self.kind.scalar, "(x == {item}).any()"))
 
     def __int__(self) -> int:
         raise refuse(f"an encrypted {self.kind} is no Python integer; keep computing on it, and decrypt the output")
 
-    __float__ = __int__
+    def __float__(self) -> float:
+        raise refuse(no_number(self.kind))
 
     def __index__(self) -> int:
-        raise refuse(
+        raise self._tracer.asked(
             f"an encrypted {self.kind} is no index of a Python sequence; use pf.Table(entries, pf.UInt(8))[i], or shift"
         )
 
@@ -296,15 +301,8 @@ class Integer(NumpyCalls):
             raise refuse(f"a single {self.kind} has no elements; use a vector, or .bit(i) for its bits")
         if isinstance(index, Integer) or _is_small(index):
             raise refuse(encrypted_index(self.kind.length, "v[k]"))
-        length = self.kind.length
-        if isinstance(index, slice):
-            return self._taken(range(*index.indices(length)), scalar=False)
-        single = isinstance(index, int | np.integer)
-        picked = [int(i) + length if int(i) < 0 else int(i) for i in ([index] if single else index)]  # type: ignore[list-item, union-attr]
-        for i in picked:
-            if not 0 <= i < length:
-                raise refuse(f"an index is beyond the {length} elements of {self.kind}; correct the index")
-        return self._taken(picked, scalar=single)
+        elements, single = picked(index, self.kind.length, self.kind)
+        return self._taken(elements, scalar=single)
 
     def __iter__(self) -> Iterator[Integer]:
         return (self[i] for i in range(len(self)))
@@ -505,6 +503,14 @@ def mixed(number: Integer, value: Value) -> ProgramError:
     else:
         remedy = f"cast both to a signed type, as x.cast(pf.SInt({kind.bits + 1}))"
     return refuse(f"{kind} and {value.type.element} are different types; {remedy}")
+
+
+def no_number(kind: object) -> str:
+    """Why an encrypted value is no element of a numpy array of numbers, and what does it."""
+    return (
+        f"an encrypted {kind} is no Python number, nor an element of a numpy array of numbers; keep computing on it, and put values into "
+        "a list, or side by side, as pf.concat(a, b)"
+    )
 
 
 def encrypted_index(length: int, element: str) -> str:

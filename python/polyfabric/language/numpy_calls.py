@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from ..errors import ProgramError
 from .instead import Absences
 from .place import refuse
 
@@ -37,6 +38,24 @@ OPERATORS: dict[np.ufunc, tuple[str, str]] = {
     np.invert: ("__invert__", ""),
 }
 """The method of an encrypted left operand, or only one, and that of a right one. numpy's arrays call these when they are on the left."""
+
+
+class Asked:
+    """What values of a program were asked for and refused, where numpy hides the message behind one of its own."""
+
+    last: ProgramError | None = None
+
+    def asked(self, message: str) -> ProgramError:
+        """The error `message`, with the user's place in front."""
+        self.last = refuse(message)
+        return self.last
+
+    def hidden_by(self, error: Exception, at: str) -> ProgramError | None:
+        """The message behind numpy's `error`, which was raised at this place: of an element its cause; an index is asked for and dropped."""
+        if isinstance(error, ValueError) and isinstance(error.__cause__, ProgramError):
+            return error.__cause__
+        same = self.last is not None and str(self.last).startswith(f"{at}: ")
+        return self.last if isinstance(error, IndexError) and same else None
 
 
 class NumpyCalls(Absences):

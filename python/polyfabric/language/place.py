@@ -70,13 +70,16 @@ def placed(what: str, make: Callable[[], _Made]) -> _Made:
         raise refuse(f"{what}: {error}") from None
 
 
-def whole(what: str, value: object, least: int | None = None, most: int | None = None) -> int:
-    """`value` as an integer, of a range if there is one: neither a fraction is cut off nor a sign lost on the way down."""
+def whole(
+    what: str, value: object, least: int | None = None, most: int | None = None, *, advised: int | None = None
+) -> int:
+    """`value` as an integer, of a range if there is one: neither a fraction is cut off nor a sign lost on the way down. `advised` is the end of
+    the range that the message names, where not all that is taken is good advice."""
     try:
         number = index(value)  # type: ignore[arg-type]
         if least is None or most is None or least <= number <= most:
             return number
     except TypeError:
         pass
-    within = "" if least is None else f" from {least} to {most}"
+    within = "" if least is None else f" from {least} to {most if advised is None else advised}"
     raise refuse(f"{what} is {value!r}; give an integer{within}")

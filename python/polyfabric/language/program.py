@@ -12,6 +12,7 @@ from .. import _native
 from ..errors import ProgramError
 from . import slot_program
 from .integers import Integer
+from .numpy_calls import Asked
 from .place import refuse, source, whole
 from .shapes import Shapes
 from .slot_matrix import MoreSlots
@@ -87,7 +88,7 @@ def trace(
         made = slot_program.tracer(own, scheme, slots, on_slots, least=least)
         values = {parameter: made.input(parameter, kind) for parameter, kind in on_slots.items()}
         try:
-            named = _named(_called(function, values, own), own, made)
+            named = _named(_called(function, values, own, made), own, made)
         except MoreSlots as more:
             least = more.slots
             continue
@@ -103,7 +104,7 @@ def _trace_elements(
     values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
     scalars = {parameter for parameter, kind in inputs.items() if kind.scalar}
     integers = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, IntegerType)}
-    for output, value in _named(_called(function, values, own), own, tracer).items():
+    for output, value in _named(_called(function, values, own, tracer), own, tracer).items():
         if isinstance(value, Integer):
             tracer.builder.integer_output(output, value.handle)
             integers[f"->{output}"] = value.kind
@@ -114,10 +115,17 @@ def _trace_elements(
     return kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
 
 
-def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str) -> Any:  # noqa: ANN401 - whatever it returns
+def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str, tracer: Asked) -> Any:  # noqa: ANN401 - whatever it returns
     """What the user's function returns on encrypted values."""
     try:
         return function(**values)
+    except (IndexError, ValueError) as error:
+        innermost = extract_tb(error.__traceback__)[-1]
+        file, line = source(innermost.filename, innermost.lineno or 0)
+        hidden = tracer.hidden_by(error, f"{file}:{line}")
+        if hidden is None:
+            raise
+        raise hidden from None
     except RecursionError as error:
         inside = [frame for frame in extract_tb(error.__traceback__) if frame.filename == function.__code__.co_filename]
         file, line = source(inside[-1].filename, inside[-1].lineno or 0) if inside else (own, 0)

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ProgramError
-from .types import MOST_BITS, IntegerType, TextType, Type
+from .types import MOST_BITS, IntegerType, SlotType, TextType, Type
 
 if TYPE_CHECKING:
     from .._native import Program, Signature
 
 T = TypeVar("T")
+
+
+def expect_inputs(program: str, given: object, known: Collection[str]) -> None:
+    """Refuses inputs that are none by name, or of names that are not `known`."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{program}: inputs are {type(given).__name__}; give a dictionary with {', '.join(known)}")
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise InputError(f"{program}: there is no input {unknown[0]!r}; the inputs are {', '.join(known)}")
+
+
+def expect_count(program: str, name: str, found: int, kind: Type | IntegerType | SlotType) -> None:
+    """Refuses an input of another number of values."""
+    if found != kind.length:
+        wanted = "give one number" if kind.scalar else f"give {kind.length}"
+        if isinstance(kind, TextType):
+            wanted += f", or declare it pf.Text({max(1, found)})"
+        elif not isinstance(kind, SlotType) or kind.shape is None:
+            wanted += f", or declare it .vector({max(1, found)})"
+        values = "1 value" if found == 1 else f"{found} values"
+        raise InputError(f"{program}: input {name!r} has {values}, but {kind} takes {kind.length}; {wanted}")
 
 
 def written(kind: type[T], value: object, what: str) -> T:
@@ -84,9 +105,7 @@ class Shapes:
 
     def flatten(self, inputs: Mapping[str, Clear], *, partly: bool = False) -> dict[str, list[int]]:
         """Inputs as the lower links take them: one list of integers each, checked against names and lengths; `partly`, of those given."""
-        unknown = [name for name in inputs if name not in self.inputs]
-        if unknown:
-            raise InputError(f"{self._name}: there is no input {unknown[0]!r}; the inputs are {', '.join(self.inputs)}")
+        expect_inputs(self._name, inputs, self.inputs)
         flat = {}
         for name, kind in self.inputs.items():
             if name not in inputs and partly:
@@ -96,32 +115,58 @@ class Shapes:
             if isinstance(kind, IntegerType):
                 flat[name] = self._digits(name, kind, inputs[name])
                 continue
-            array = np.asarray(inputs[name])
-            if array.dtype == bool:
-                array = array.astype(np.int64)
-            if array.dtype == object or not np.issubdtype(array.dtype, np.integer):
-                raise InputError(
-                    f"{self._name}: input {name!r} is {inputs[name]!r}, but {kind} takes integers; scale and round it first"
-                )
-            if array.size != kind.length:
-                raise InputError(
-                    f"{self._name}: input {name!r} has {array.size} values, but {kind} takes {kind.length}"
-                )
-            flat[name] = [int(x) for x in array.reshape(-1)]
+            flat[name] = self._numbers(name, kind, inputs[name])
         return flat
+
+    def _numbers(self, name: str, kind: Type, given: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave
+        try:
+            array = np.asarray(given)
+        except ValueError:
+            raise InputError(
+                f"{self._name}: input {name!r} has rows of different lengths, but {kind} takes {kind.length}; give as many numbers in each"
+            ) from None
+        if array.dtype == bool:
+            array = array.astype(np.int64)
+        # Integers beyond 64 bits are Python's own.
+        wide = array.dtype in (object, np.uint64)
+        numbers = array.reshape(-1).tolist()
+        if not (all(isinstance(number, int) for number in numbers) if wide else array.dtype.kind in "iu"):
+            raise InputError(
+                f"{self._name}: input {name!r} is {given!r}, but {kind} takes integers; scale and round it first"
+            )
+        expect_count(self._name, name, len(numbers), kind)
+        for at, number in enumerate(numbers if wide else []):
+            if not -(1 << 63) <= number < 1 << 63:
+                raise InputError(
+                    f"{self._name}: input {name!r}: value {number} at index {at} is no {kind.element}; correct the value"
+                )
+        return numbers
 
     def _digits(self, name: str, kind: IntegerType, values: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave
         """The digits of an input: all first ones, then all second ones."""
+        if isinstance(kind, TextType):
+            self._expect_text(name, kind, values)
         try:
             elements = kind.elements(values)
-            if len(elements) != kind.length:
-                raise InputError(
-                    f"{self._name}: input {name!r} has {len(elements)} values, but {kind} takes {kind.length}"
-                )
+            expect_count(self._name, name, len(elements), kind)
             digits = [kind.digits(value) for value in elements]
         except ProgramError as error:
             raise InputError(f"{self._name}: input {name!r}: {str(error).split(': ', 1)[-1]}") from None
         return [number[place] for place in range(kind.size) for number in digits]
+
+    def _expect_text(self, name: str, kind: TextType, given: Any) -> None:  # noqa: ANN401 - whatever the user gave
+        if not isinstance(given, str | bytes):
+            if np.ndim(given) == 1:
+                return
+            raise InputError(
+                f"{self._name}: input {name!r} is {given!r}, but {kind} takes a str, or bytes; give one of at most {kind.length} bytes"
+            )
+        size = len(given.encode() if isinstance(given, str) else given)
+        if size > kind.length:
+            raise InputError(
+                f"{self._name}: input {name!r} is {given!r:.80} of {size} bytes, but {kind} takes at most {kind.length}; shorten it, or declare "
+                f"it pf.Text({size})"
+            )
 
     def shaped(self, outputs: Mapping[str, list[int]]) -> Outputs:
         """Outputs as the user reads them: single values as integers, texts as texts."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from .. import _native
-from .place import refuse, whole
+from .place import refuse
 from .slot_shapes import SlotOutputs, SlotShapes
 from .slots import Approximated, SlotTracer, SlotValue
 from .traced import TracedProgram
-from .types import MOST_SLOTS, SlotType, is_packed
+from .types import SlotType, is_packed, slot_count
 
 if TYPE_CHECKING:
     from .slots import Numbers
@@ -82,7 +82,7 @@ def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotT
     elastic = slots is None
     if slots is None:
         slots = max(needed, least)
-    elif whole(f"{name}: slots", slots, 1, MOST_SLOTS) < longest:
+    elif slot_count(f"{name}: slots", slots) < longest:
         raise refuse(f"{name}: slots={slots}, but its longest input has {longest} values; give at least {needed} slots")
     return SlotTracer(name, slots, moduli[0] if moduli else None, elastic=elastic)
 

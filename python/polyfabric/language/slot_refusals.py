@@ -21,11 +21,14 @@ class Refusals:
     def __bool__(self) -> bool:
         raise refuse(
             "an encrypted number decides no branch: its value is not known to the program; compute both sides and "
-            "combine them with a mask"
+            "combine them with a mask, c * a + (1 - c) * b; of 0 and 1, a * b is `and`, a + b - a * b `or`, and 1 - a `not`"
         )
 
     def _as_number(self) -> NoReturn:
-        raise refuse("an encrypted number is no Python number; keep computing on it, and decrypt the output")
+        raise self._tracer.asked(
+            "an encrypted number is no Python number, nor an index, nor an element of a numpy array of numbers; keep computing on it, and "
+            "decrypt the output"
+        )
 
     __int__ = __index__ = __float__ = __complex__ = _as_number
 
@@ -37,7 +40,8 @@ class Refusals:
             f"{self._tracer.scheme} does not compare encrypted numbers; {remedy} the integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
         )
 
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
+    # `in` compares as well.
+    __contains__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
 
     def _rounded(self, *_others: object) -> NoReturn:
         raise refuse(

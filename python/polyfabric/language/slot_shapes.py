@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import ROUND_CEILING, Context
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .shapes import written
+from .shapes import expect_count, expect_inputs, written
 from .slots import Native, array, native
 from .types import SlotType
 
 if TYPE_CHECKING:
     from .slots import Numbers
+
+_ROUNDED_UP = Context(prec=2, rounding=ROUND_CEILING)
 
 SlotOutputs = dict[str, Any]
 """Numbers by output: one, or a list of them."""
@@ -53,14 +56,7 @@ class SlotShapes:
 
     def flatten(self, inputs: Mapping[str, Numbers], *, partly: bool = False) -> dict[str, Native]:
         """Inputs as the lower links take them: all slots of each, checked against names, lengths and types; `partly`, of those given."""
-        if not isinstance(inputs, Mapping):
-            raise InputError(
-                f"{self.name}: inputs are {type(inputs).__name__}; give a dictionary with {', '.join(self.inputs)}"
-            )
-        unknown = [name for name in inputs if name not in self.inputs]
-        if unknown:
-            known = ", ".join(self.inputs)
-            raise InputError(f"{self.name}: there is no input {unknown[0]!r}; the inputs are {known}")
+        expect_inputs(self.name, inputs, self.inputs)
         wanted = {name: kind for name, kind in self.inputs.items() if name in inputs or not partly}
         return {name: self._flat(name, kind, inputs) for name, kind in wanted.items()}
 
@@ -86,15 +82,15 @@ class SlotShapes:
         if values.dtype == object or not np.issubdtype(values.dtype, taken):
             remedy = "scale and round it first" if kind.kind == "residue" else "give numbers of that type"
             raise InputError(f"{self.name}: input {name!r} holds {values.dtype}, but {kind} is needed; {remedy}")
-        if len(values) != kind.length:
-            raise InputError(f"{self.name}: input {name!r} has {len(values)} values, but {kind} takes {kind.length}")
+        expect_count(self.name, name, len(values), kind)
         if not np.all(np.isfinite(values)):
             raise InputError(f"{self.name}: input {name!r} holds a value that is not finite; correct the data")
         largest = np.abs(values).max(initial=0)
         if kind.kind != "residue" and largest > kind.bound:
+            wider = float(_ROUNDED_UP.create_decimal(float(largest)))
+            remedy = f"scale it, or declare it .bounded({wider:g})" if wider < inf else "scale it"
             raise InputError(
-                f"{self.name}: input {name!r} holds {largest:g}, beyond the bound {kind.bound:g} of its type; scale it, "
-                f"or declare it .bounded({float(f'{largest * 1.05:.1g}'):g})"
+                f"{self.name}: input {name!r} holds {largest:.12g}, beyond the bound {kind.bound:.12g} of its type; {remedy}"
             )
         padded = np.zeros(self.slots, dtype=values.dtype)
         padded[: self.slots if kind.scalar else kind.length] = values

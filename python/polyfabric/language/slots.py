@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._native import SlotProgramBuilder, composite_sign
 from . import slot_matrix
 from .instead import NUMBERS, REALS, Absences, written
-from .numpy_calls import NumpyCalls
+from .numpy_calls import Asked, NumpyCalls
 from .place import place, placed, refuse, whole
 from .slot_refusals import Refusals
 from .slot_repeats import repeating
@@ -35,7 +35,7 @@ MOST_LEVELS = 1000
 """More than any set has, whose own number the error tells."""
 
 
-class SlotTracer:
+class SlotTracer(Asked):
     """One program of CKKS or BGV being traced."""
 
     def __init__(self, name: str, slots: int, modulus: int | None, *, elastic: bool = False) -> None:

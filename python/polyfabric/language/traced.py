@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from ..errors import InputError
+
 if TYPE_CHECKING:
     from .. import _native
     from .shapes import Shapes
@@ -79,6 +81,9 @@ class TracedProgram(ABC):
         """What the program computes, in the clear: what every execution must give, up to the error of CKKS."""
         return self.shaped(self.native.evaluate(self.flatten(inputs)))
 
-    def __call__(self, **inputs: Any) -> dict[str, Any]:  # noqa: ANN401 - values of the program's types
+    def __call__(self, /, *unnamed: Any, **inputs: Any) -> dict[str, Any]:  # noqa: ANN401 - values of the program's types
         """`evaluate`, by keyword."""
+        if unnamed:
+            names = ", ".join(f"{name}=.." for name in self.inputs)
+            raise InputError(f"{self.name}: inputs are given by name; write {self.name}({names})")
         return self.evaluate(inputs)

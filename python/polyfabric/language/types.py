@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 
 from .._native import ElementType
+from .instead import AbsentError
 from .place import refuse, whole
 
 MOST_ELEMENTS = 1 << 24
@@ -17,9 +18,38 @@ MOST_ELEMENTS = 1 << 24
 
 MOST_SLOTS = 1 << 20
 
+RING_SLOTS = 1 << 15
+"""Of the largest ring that parameters come with, as messages say; one of one's own may have more."""
+
+MOST_TORUS_BITS = 62
+"""Of a fraction, whose multiples are counted in a word."""
+
+FARTHEST = 1 << 40
+"""From 0: as far as a value of TFHE's look-ups and sums may lie, as in the Rust half."""
+
+MOST_CAST = 16
+"""Values of one that a look-up makes an integer of any width of, as in the Rust half."""
+
+BEYOND = {
+    "bounded": "its type bounds it, as pf.Int(lo, hi) or pf.UInt(bits)",
+    "matrix": "declare a vector of its rows one after the other, .vector(rows * columns), or pf.Real.matrix, pf.Mod(65537).matrix",
+}
+"""Of types of slots alone, and what to write with TFHE."""
+
+
+class ElementKind:
+    """What types of TFHE have not, each refused with the way around."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Names with an underscore are protocols, which ask whether they are there.
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        remedy = BEYOND.get(name, "types have .vector(length)")
+        raise AbsentError(str(refuse(f"the type {self} has no .{name}; {remedy}")))
+
 
 @dataclass(frozen=True)
-class Type:
+class Type(ElementKind):
     """Element type and length; a `scalar` is a vector of length 1 that is given and returned as one number."""
 
     element: ElementType
@@ -40,12 +70,18 @@ Bool = Type(ElementType.boolean())
 
 def Int(lo: int, hi: int, *, step: int = 1) -> Type:  # noqa: N802 - it reads as a type
     """An integer from `lo` to `hi`; with `step`, only lo, lo + step, .. occur."""
-    return Type(ElementType.integer(lo, hi, step))
+    ends = (whole("the lower end of pf.Int", lo), whole("the upper end of pf.Int", hi))
+    for end in ends:
+        if abs(end) > FARTHEST:
+            raise refuse(
+                f"pf.Int({ends[0]}, {ends[1]}) goes beyond ±2^40; narrow it, or take pf.UInt(bits) or pf.SInt(bits), of any width"
+            )
+    return Type(ElementType.integer(*ends, whole("the step of pf.Int", step, 1, FARTHEST)))
 
 
 def Torus(bits: int) -> Type:  # noqa: N802 - it reads as a type
     """A fixed-point value modulo 1, in multiples of 2^-bits."""
-    return Type(ElementType.torus(bits))
+    return Type(ElementType.torus(whole("the width of pf.Torus", bits, 1, MOST_TORUS_BITS)))
 
 
 MOST_BITS = 4096
@@ -53,7 +89,7 @@ MOST_BITS = 4096
 
 
 @dataclass(frozen=True)
-class IntegerType:
+class IntegerType(ElementKind):
     """An integer modulo 2^bits, from 0 up, or in two's complement if signed. One digit of two bits is a ciphertext."""
 
     bits: int
@@ -145,6 +181,11 @@ def Text(length: int) -> TextType:  # noqa: N802 - it reads as a type
     return TextType(8, length=whole("the length of pf.Text", length, 1, MOST_ELEMENTS), scalar=False)
 
 
+def slot_count(what: str, given: object) -> int:
+    """So many slots."""
+    return whole(what, given, 1, MOST_SLOTS, advised=RING_SLOTS)
+
+
 def is_packed(modulus: int | None) -> bool:
     """Whether a ciphertext holds a vector of numbers modulo this (none for CKKS): not so modulo a power of two."""
     return modulus is None or modulus & (modulus - 1) != 0
@@ -171,13 +212,11 @@ class SlotType:
                 f"modulo {self.modulus}, a power of two, a ciphertext holds one number and no vector; declare {length} "
                 "numbers, or take a prime modulus, as pf.Mod(65537)"
             )
-        return replace(self, length=whole("the length of a vector", length, 1, MOST_SLOTS), scalar=False, shape=None)
+        return replace(self, length=slot_count("the length of a vector", length), scalar=False, shape=None)
 
     def matrix(self, rows: int, columns: int) -> SlotType:
         """A matrix of such numbers, row by row in the slots; slots beyond it hold zeros."""
-        shape = tuple(
-            whole(f"the {what} of a matrix", n, 1, MOST_SLOTS) for what, n in (("rows", rows), ("columns", columns))
-        )
+        shape = (slot_count("the rows of a matrix", rows), slot_count("the columns of a matrix", columns))
         return replace(self.vector(shape[0] * shape[1]), shape=shape)
 
     def bounded(self, bound: float) -> SlotType:

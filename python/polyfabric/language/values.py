@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from .._native import ElementType, ProgramBuilder
 from . import integers as wide
 from . import slots
-from .instead import BITS, ELEMENTS, Absences, written
+from .indices import picked
+from .instead import BITS, BRANCHES, ELEMENTS, Absences, membership, written
 from .integers import Integer, Text
-from .numpy_calls import NumpyCalls
+from .numpy_calls import Asked, NumpyCalls
 from .place import place, refuse, whole
 from .slots import SlotValue
-from .types import IntegerType, TextType, Type, UInt
+from .types import FARTHEST, MOST_BITS, MOST_CAST, IntegerType, TextType, Type, UInt
 
 Clear: TypeAlias = "int | bool | Sequence[int] | NDArray[np.integer] | np.integer"
 Table: TypeAlias = "Sequence[int] | NDArray[np.integer] | Callable[[int], int]"
@@ -27,12 +28,15 @@ _WIDEST_TABLE = 1 << 17
 
 _WIDEST_SHIFT = 62
 
+_CARRIED = 1 << 16
+"""As far as results of look-ups are decoded with a default parameter set within 2^-128."""
+
 
 class _Node(Protocol):
     def __call__(self, builder: ProgramBuilder) -> int: ...
 
 
-class Tracer:
+class Tracer(Asked):
     """One program being traced."""
 
     def __init__(self, name: str) -> None:
@@ -94,15 +98,23 @@ class Value(NumpyCalls):
         return "write it with operators, comparisons and pf.lookup(x, lambda v: ...)"
 
     def __bool__(self) -> bool:
-        raise refuse(
-            f"an encrypted {self.element} decides no branch: its value is not known to the program; use pf.mux(condition, a, b)"
-        )
+        compared = "" if self.element.kind == "boolean" else "; compare it first, as x != 0"
+        raise refuse(f"an encrypted {self.element} {BRANCHES}{compared}")
+
+    def __contains__(self, item: object) -> bool:
+        raise refuse(membership(item, not self.scalar, "functools.reduce(operator.or_, x == {item})"))
 
     def __int__(self) -> int:
         raise refuse(f"an encrypted {self.element} is no Python integer; keep computing on it, and decrypt the output")
 
-    __index__ = __int__
-    __float__ = __int__
+    def __float__(self) -> float:
+        raise refuse(wide.no_number(self.element))
+
+    def __index__(self) -> int:
+        raise self._tracer.asked(
+            f"an encrypted {self.element} is no Python integer, and no index; keep computing on it, and decrypt the output; an entry of public "
+            "numbers is pf.lookup(x, entries)"
+        )
 
     # -- building -----------------------------------------------------------------------------------------------
 
@@ -180,7 +192,14 @@ class Value(NumpyCalls):
     def __pow__(self, exponent: int, modulus: int | None = None) -> Value:
         if modulus is not None:
             return self**exponent % modulus
-        power = whole("the exponent", exponent, 0, 64)
+        furthest = max(map(abs, self._ends))
+        carried = next((power for power in range(1, 64) if furthest ** (power + 1) > _CARRIED), 64)
+        power = whole("the exponent", exponent, 0, 64, advised=carried)
+        if furthest**power > FARTHEST:
+            remedy = _cast_remedy(self, f"{{x}} ** {power}", [end**power for end in self._ends])
+            raise refuse(
+                f"the exponent is {power}, with which {self.element} goes beyond ±2^40; give an integer from 0 to {carried}{remedy}"
+            )
         return lookup(self, lambda x: x**power)
 
     def __rpow__(self, base: Clear) -> Value:
@@ -348,18 +367,8 @@ class Value(NumpyCalls):
         if isinstance(index, Value | Integer):
             element = "v[k]" if isinstance(index, Value) else "v[k].cast(pf.UInt(4))"
             raise refuse(wide.encrypted_index(self.length, element))
-        if isinstance(index, slice):
-            picked = list(range(*index.indices(self.length)))
-        else:
-            array = integers(index)
-            picked = [int(i) + self.length if int(i) < 0 else int(i) for i in np.atleast_1d(array)]
-            for given, i in zip(np.atleast_1d(array), picked, strict=True):
-                if not 0 <= i < self.length:
-                    raise refuse(
-                        f"index {int(given)} is beyond the {self.length} elements of {self.type}; correct the index"
-                    )
-        single = not isinstance(index, slice) and integers(index).ndim == 0
-        return self._new(lambda builder: builder.select(self.node, picked), scalar=single)
+        elements, single = picked(index, self.length, self.type)
+        return self._new(lambda builder: builder.select(self.node, elements), scalar=single)
 
     def __iter__(self) -> Iterator[Value]:
         return (self[i] for i in range(len(self)))
@@ -384,20 +393,40 @@ class Value(NumpyCalls):
 
     def assume(self, kind: Type) -> Value:
         """This value, promised to lie in the range of `kind`: narrows what interval arithmetic over-estimates."""
+        if not isinstance(kind, Type):
+            raise refuse(f"assume: {kind} is no range of small values; give one, as x.assume(pf.Int(0, 7))")
         return self._new(lambda builder: builder.assume(self.node, kind.element))
 
     def step(self, denominator: int) -> Value:
         """Demands that this value, and all that linear operations join with it, is carried in steps of 1/denominator."""
+        steps = whole("the denominator of a step", denominator, 1, (1 << 32) - 1)
         self._tracer.builder.at(*place())
-        self._tracer.builder.pin_step(self.node, denominator)
+        self._tracer.builder.pin_step(self.node, steps)
         return self
 
 
 def integers(values: object) -> NDArray[np.int64]:
-    """`values` as an integer array; a float or a string is refused."""
-    array = np.asarray(values)
+    """`values` as an integer array; a float or a string is refused, and what no operation of small values takes."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise refuse("the rows of a clear operand have different lengths; give as many integers in each") from None
     if array.dtype == bool:
         array = array.astype(np.int64)
+    # Integers beyond 64 bits are Python's own.
+    if array.size and array.dtype in (object, np.uint64):
+        given = array.reshape(-1).tolist()
+        if all(isinstance(number, int) for number in given):
+            largest = max(given, key=abs)
+            if abs(largest) > FARTHEST:
+                wide_enough = (
+                    f"pf.UInt({largest.bit_length()})" if largest > 0 else f"pf.SInt({largest.bit_length() + 1})"
+                )
+                raise refuse(
+                    f"the clear operand {largest} is too large beside values of a few bits, which stay within ±2^40; give a smaller "
+                    f"one, or declare the values as integers of a width that holds it, as {wide_enough}"
+                )
+            array = np.asarray(given, dtype=np.int64).reshape(array.shape)
     if not np.issubdtype(array.dtype, np.integer):
         raise refuse(
             f"clear operands are integers, not {type(values).__name__} ({array.dtype}); scale and round to integers first"
@@ -425,7 +454,7 @@ def _tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
     """(first operand, entries) of a table given as function or sequence, for the range of `value`."""
     lo, hi, stride = value.element.bounds
     if not callable(table):
-        return lo, [int(x) for x in integers(table)]
+        return lo, _expect_near(value, lo, integers(table).tolist())
     if hi - lo >= _WIDEST_TABLE:
         raise refuse(
             f"a function over {lo} to {hi} has {hi - lo + 1} entries, more than the {_WIDEST_TABLE} of any parameter set; narrow the range first"
@@ -438,7 +467,32 @@ def _tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
         if not isinstance(result, int | np.integer):
             raise refuse(f"the function of a look-up gave {result!r} for {operand}; it must give an integer")
         entries[operand - lo] = int(result)
-    return lo, entries
+    return lo, _expect_near(value, lo, entries)
+
+
+def _expect_near(value: Value, lo: int, entries: list[int]) -> list[int]:
+    """The entries, none of them beyond what a look-up gives."""
+    for operand, entry in enumerate(entries, lo):
+        if abs(entry) > FARTHEST:
+            table = f"pf.Table([function(i) for i in range({len(entries)})], {{type}})[{{index}}]"
+            remedy = _cast_remedy(value, table, entries) if lo == 0 else ""
+            raise refuse(
+                f"the look-up gives {entry} for {operand}, beyond ±2^40; let it give smaller integers, or narrow the range of its operand"
+                f"{remedy}"
+            )
+    return entries
+
+
+def _cast_remedy(value: Value, written: str, results: list[int]) -> str:
+    """What gives `results`, which are beyond small values, by integers of any width: `written`, where a cast can be."""
+    lo, hi = value._ends
+    signed = min(lo, *results) < 0
+    bits = max((end if end >= 0 else ~end).bit_length() for end in (lo, hi, *results)) + signed
+    if value.element.kind == "torus" or hi - lo >= MOST_CAST or bits > MOST_BITS:
+        return ""
+    kind = f"pf.{'SInt' if signed else 'UInt'}({bits})"
+    index = f"x.cast(pf.UInt({max(1, hi.bit_length())}))"
+    return ", or write " + written.format(x=f"x.cast({kind})", type=kind, index=index)
 
 
 def _operand(what: str, value: object) -> str:
@@ -474,6 +528,8 @@ def lookup(
         if callable(table):
             raise refuse("look-up: with choice, give a list of tables")
         tables, chosen = [_tabulated(t, value) for t in table], [int(i) for i in integers(choice)]  # type: ignore[arg-type]
+    if result is not None and not isinstance(result, Type):
+        raise refuse(f"look-up: result={result!r} is no type of small values; give one, as result=pf.Int(0, 7)")
     element = ElementType.boolean() if boolean else result.element if result else ElementType.integer(0, 0)
     return value._new(lambda builder: builder.lookup(value.node, tables, chosen, element))
 

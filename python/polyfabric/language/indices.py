@@ -1,0 +1,41 @@
+"""Which elements of an encrypted vector of TFHE a public index names."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+
+import numpy as np
+
+from .place import refuse
+
+
+def picked(index: object, length: int, kind: object) -> tuple[list[int], bool]:
+    """The elements that `index` names of a vector of type `kind`, and whether it names a single one."""
+    if isinstance(index, slice):
+        try:
+            return list(range(*index.indices(length))), False
+        except (TypeError, ValueError):
+            ends = ":".join("" if end is None else f"{end!r}" for end in (index.start, index.stop, index.step))
+            raise refuse(f"[{ends}] is no range of elements of {kind}; give integers, x[i:j] or x[i:j:step]") from None
+    given, single = _integers(index, kind)
+    for i in given:
+        if not -length <= i < length:
+            raise refuse(f"index {i} is beyond the {length} elements of {kind}; correct the index")
+    return [i + length if i < 0 else i for i in given], single
+
+
+def _integers(index: object, kind: object) -> tuple[list[int], bool]:
+    several = isinstance(index, Iterable) and not isinstance(index, str | bytes) and np.ndim(index) > 0  # type: ignore[call-overload]
+    items = list(index) if several else [index]  # type: ignore[call-overload]
+    shown = " ".join(repr(index).split())[:80]
+    if any(isinstance(item, bool | np.bool_) for item in items):
+        raise refuse(
+            f"{shown} is no index of {kind} but a mask; give the places where it holds, x[np.flatnonzero(mask)]"
+        )
+    try:
+        return [operator.index(item) for item in items], not several
+    except TypeError:
+        raise refuse(
+            f"{shown} is no index of {kind}, whose elements are counted; give an integer, a range x[i:j], or a list of integers"
+        ) from None

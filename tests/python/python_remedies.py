@@ -1,0 +1,178 @@
+"""What Python and numpy ask of encrypted values by themselves, and the programs that the messages advise; `test_remedies.py` runs them."""
+
+from __future__ import annotations
+
+import functools
+import operator
+
+import numpy as np
+import polyfabric as pf
+from remedy import HALF, I3, I3V, MV, RV, U8, U8V, R, case
+
+I15, B3, UB = pf.Int(0, 15), pf.Bool.vector(3), pf.UInt(1)
+
+
+def put(x: pf.Value) -> pf.Value:
+    array = np.zeros(3)
+    array[0] = x[0]
+    return x
+
+
+def ordered(x: pf.Integer) -> list[pf.Integer]:
+    values = list(x)
+    for a, b in ((0, 1), (1, 2), (0, 1)):
+        values[a], values[b] = pf.min(values[a], values[b]), pf.max(values[a], values[b])
+    return values
+
+
+PYTHON = [
+    *[
+        case({"x": kind}, wrong, words, right, {"x": 4}, meant)
+        for kind in (I15, U8)
+        for wrong, words, right, meant in (
+            (lambda x: 3 < x < 9, "for 3 < x < 9 (3 < x) & (x < 9)", lambda x: (x > 3) & (x < 9), 1),
+            (lambda x: x in [1, 2], "for x in [1, 2] (x == 1) | (x == 2)", lambda x: (x == 1) | (x == 2), 0),
+            (lambda x: (x > 1) and (x < 4), "of conditions &, | and ~", lambda x: (x > 1) & (x < 4), 0),
+            (lambda x: not (x > 5), "of conditions &, | and ~", lambda x: ~(x > 5), 1),
+            (lambda x: not x, "compare it first, as x != 0", lambda x: ~(x != 0), 0),
+            (lambda x: max(x, 7), "for max, min and sorted pf.max and pf.min", lambda x: pf.max(x, 7), 7),
+            (lambda x: 1 in x, "gives a Python bool; use x == 1", lambda x: x == 1, 0),
+        )
+    ],
+    case(
+        {"x": pf.Text(3)},
+        lambda x: 1 if x else 0,
+        "compare it first, as (x[:] != 0).any()",
+        lambda x: (x[:] != 0).any(),
+        {"x": "ab"},
+        1,
+    ),
+    case(
+        {"x": U8.vector(3)},
+        lambda x: sorted(x)[2],
+        "of which a sorting network is made",
+        lambda x: ordered(x)[2],
+        {"x": [7, 9, 3]},
+        9,
+    ),
+    case({"x": U8V}, lambda x: 9 in x, "use (x == 9).any()", lambda x: (x == 9).any(), {"x": [7, 9]}, 1),
+    case(
+        {"x": I3V},
+        lambda x: 3 in x,
+        "use functools.reduce(operator.or_, x == 3)",
+        lambda x: functools.reduce(operator.or_, x == 3),
+        {"x": [0, 3, 1, 0]},
+        1,
+    ),
+    case({"x": R}, lambda x: not x, "and 1 - a `not`", lambda x: 1 - x, {"x": 1}, 0),
+    case(
+        {"x": MV, "y": MV},
+        lambda x, y: x and y,
+        "a + b - a * b `or`",
+        lambda x, y: x + y - x * y,
+        {"x": [0, 0, 1, 1], "y": [0, 1, 0, 1]},
+        [0, 1, 1, 1],
+    ),
+    case({"x": MV}, lambda x: 1 in x, "pf.UInt(bits)", lambda x: (x == 1).any(), {"x": [2, 1]}, 1, {"x": U8V}),
+    case(
+        {"x": I15},
+        lambda x: np.arange(16)[x],
+        "an entry of public numbers is pf.lookup(x, entries)",
+        lambda x: pf.lookup(x, np.arange(16)),
+        {"x": 4},
+        4,
+    ),
+    case(
+        {"x": U8},
+        lambda x: np.arange(4)[x],
+        "use pf.Table(entries, pf.UInt(8))[i]",
+        lambda x: pf.Table(np.arange(4), U8)[x],
+        {"x": 3},
+        3,
+    ),
+    case({"x": I15}, lambda x: int(x), "keep computing on it", lambda x: x * 2, {"x": 3}, 6),
+    case({"x": R}, lambda x: np.arange(4)[x], "keep computing on it", lambda x: x * 0.5, {"x": 1}, 0.5),
+    case({"x": I3V}, put, "as pf.concat(a, b)", lambda x: pf.concat(x[0], x[1]), {"x": [1, 2, 3, 0]}, [1, 2]),
+    case({"x": U8V}, put, "as pf.concat(a, b)", lambda x: pf.concat(x[:1], x[:1]), {"x": [7, 9]}, [7, 7]),
+    case({"x": RV}, lambda x: np.zeros(3).__setitem__(0, x), "keep computing on it", lambda x: x, {"x": HALF}, HALF),
+    # -- too large ------------------------------------------------------------------------------------------------
+    *[
+        case(
+            {"x": kind},
+            wrong,
+            "as pf.UInt(51)",
+            right,
+            {"x": [1, 0]},
+            meant,
+            {"x": pf.UInt(51).vector(2)},
+        )
+        for kind in (I3.vector(2), pf.Bool.vector(2), pf.Torus(4).vector(2))
+        for wrong, right, meant in (
+            (lambda x: x * np.uint64(1 << 50), lambda x: x * (1 << 50), [1 << 50, 0]),
+            (lambda x: x < np.uint64(1 << 50), lambda x: x < (1 << 50), [1, 1]),
+        )
+    ],
+    case({"x": I3}, lambda x: x * 10**30, "as pf.UInt(100)", lambda x: x * 10**30, {"x": 1}, 1e30, {"x": pf.UInt(100)}),
+    case({"x": I3}, lambda x: x - -(10**30), "as pf.SInt(101)", lambda x: x * -1, {"x": 1}, -1, {"x": pf.SInt(101)}),
+    case(
+        {"x": I15},
+        lambda x: pf.lookup(x, lambda v: v * 10**30),
+        "pf.Table([function(i) for i in range(16)], pf.UInt(104))[x.cast(pf.UInt(4))]",
+        lambda x: pf.Table([i * 10**30 for i in range(16)], pf.UInt(104))[x.cast(pf.UInt(4))],
+        {"x": 3},
+        3e30,
+    ),
+    case(
+        {"x": pf.Int(-7, 7)},
+        lambda x: pf.lookup(x, lambda v: v * 10**30),
+        "let it give smaller integers",
+        lambda x: pf.lookup(x, lambda v: v * 10),
+        {"x": 3},
+        30,
+    ),
+    case(
+        {"x": I15},
+        lambda x: x**20,
+        "write x.cast(pf.UInt(79)) ** 20",
+        lambda x: x.cast(pf.UInt(79)) ** 20,
+        {"x": 2},
+        2**20,
+    ),
+    case({"x": I15}, lambda x: x**11, "give an integer from 0 to 4", lambda x: x**4, {"x": 15}, 15**4),
+    case({"x": I15}, lambda x: x**2.5, "give an integer from 0 to 4", lambda x: x**2, {"x": 2}, 4),
+    # -- indices, ranges and types --------------------------------------------------------------------------------
+    *[
+        case({"x": kind}, wrong, words, right, {"x": [1, 2, 3, 0]}, meant)
+        for kind in (I3V, U8.vector(4))
+        for wrong, words, right, meant in (
+            (lambda x: x[1.5], "1.5 is no index of", lambda x: x[1], 2),
+            (lambda x: x[10**30], "correct the index", lambda x: x[3], 0),
+            (lambda x: x["a"], "a range x[i:j], or a list of integers", lambda x: x[1:3], [2, 3]),
+            (lambda x: x[0:2.5], "[0:2.5:] is no range of elements", lambda x: x[0:2], [1, 2]),
+            (
+                lambda x: x[[True, False, True, False]],
+                "x[np.flatnonzero(mask)]",
+                lambda x: x[np.flatnonzero([True, False, True, False])],
+                [1, 3],
+            ),
+        )
+    ],
+    case(
+        {"x": I3V},
+        lambda x: x - [[1], [2, 3]],
+        "give as many integers in each",
+        lambda x: [[1, 2, 3, 0], [0, 0, 0, 1]] @ x,
+        {"x": [1, 2, 3, 0]},
+        [14, 0],
+    ),
+    case({"x": I15}, lambda x: x.assume(3), "as x.assume(pf.Int(0, 7))", lambda x: x.assume(pf.Int(0, 7)), {"x": 3}, 3),
+    case(
+        {"x": I15},
+        lambda x: pf.lookup(x, abs, result=3),
+        "as result=pf.Int(0, 7)",
+        lambda x: pf.lookup(x, lambda v: v // 2, result=pf.Int(0, 7)),
+        {"x": 9},
+        4,
+    ),
+    case({"x": I15}, lambda x: x.step(2.5), "give an integer from 1", lambda x: x.step(64), {"x": 3}, 3),
+]
