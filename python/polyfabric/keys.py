@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _native
-from .errors import InputError, ParameterError
+from .errors import FileError, InputError, ParameterError
 from .names import pick
 from .reports import write_together
 from .schemes.context import ClientKey, Parameters, PublicKey, ServerKey, Source
@@ -20,25 +20,51 @@ if TYPE_CHECKING:
 
 SCHEMES = ("tfhe", "ckks", "bgv")
 
-MARKS = {b"PLYFCKKS": "ckks", b"PLYF_BGV": "bgv"}
-"""How files of CKKS and of BGV begin; all others are read as TFHE's, which says what is wrong with them."""
+MARKS = {b"PLYFTFHE": "tfhe", b"PLYFCKKS": "ckks", b"PLYF_BGV": "bgv"}
+"""How files of the schemes begin; all others are read as TFHE's, which says what is wrong with them."""
 
 CLIENT, SERVER, PUBLIC = "client.key", "server.key", "public.key"
 """Names of the files, in this order: the client's own, what it gives to its server, what it gives to whoever encrypts."""
 
 
+def _of_scheme(scheme: str, source: Source) -> Source:
+    """`source`, which is refused if it is a file of another scheme."""
+    found = _mark(source)
+    if found not in (None, scheme):
+        name = f"{source}: it" if isinstance(source, Path) else "it"
+        raise FileError(
+            f"{name} is a file of {found.upper()}, and the program is of {scheme.upper()}; give keys that were made for this program, or run "
+            "the program that they are of"
+        )
+    return source
+
+
+def _mark(source: Source) -> str | None:
+    """The scheme of a file, by its first bytes, if they are those of one; what cannot be read is told by who reads all of it."""
+    if not isinstance(source, Path):
+        return MARKS.get(bytes(source[:8]))
+    try:
+        with source.open("rb") as file:
+            return MARKS.get(file.read(8))
+    except OSError:
+        return None
+
+
 def load_client_key(scheme: str, source: Source) -> ClientKey:
     """A secret key."""
+    source = _of_scheme(scheme, source)
     return _native.ClientKey.load(source) if scheme == "tfhe" else _native.SlotClient.load(scheme, source)
 
 
 def load_server_key(scheme: str, source: Source, progress: ProgressHook | None = None) -> ServerKey:
     """A server's keys."""
+    source = _of_scheme(scheme, source)
     return _native.ServerKey.load(source, progress) if scheme == "tfhe" else _native.SlotServer.load(scheme, source)
 
 
 def load_public_key(scheme: str, source: Source) -> PublicKey:
     """A public key."""
+    source = _of_scheme(scheme, source)
     return _native.PublicKey.load(source) if scheme == "tfhe" else _native.SlotPublicKey.load(scheme, source)
 
 
@@ -140,7 +166,7 @@ class Keys:
         """The keys that `save` wrote, of one key generation. Their files say which scheme they are of; with `scheme`, "tfhe", "ckks" or "bgv", those of
         another one are refused."""
         path = Path(folder)
-        chosen = _scheme_of(path / CLIENT) if scheme is None else pick("scheme", scheme, SCHEMES)
+        chosen = (_mark(path / CLIENT) or "tfhe") if scheme is None else pick("scheme", scheme, SCHEMES)
         keys = cls(load_client_key(chosen, path / CLIENT), load_server_key(chosen, path / SERVER, progress))
         if keys.parameters != parameters_of(keys.server):
             raise ParameterError(
@@ -149,12 +175,3 @@ class Keys:
             )
         keys.server.expect_client(keys.client)  # type: ignore[arg-type]
         return keys
-
-
-def _scheme_of(path: Path) -> str:
-    """The scheme of a file of keys, by its first bytes; what cannot be read is told by who reads all of it."""
-    try:
-        with path.open("rb") as file:
-            return MARKS.get(file.read(8), "tfhe")
-    except OSError:
-        return "tfhe"

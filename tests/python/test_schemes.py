@@ -75,7 +75,7 @@ def test_keys_say_which_scheme_they_are_of(scheme: str, done: Any, tmp_path: Pat
     for other in CASES.keys() - {scheme}:
         with pytest.raises(pf.InputError, match=f"the keys are of {scheme.upper()}, and .* of {other.upper()}"):
             CASES[other][0].run(CASES[other][1], keys=keys)
-        with pytest.raises(pf.FileError, match="does not start with"):
+        with pytest.raises(pf.FileError, match="and the program is of"):
             pf.Keys.load(tmp_path, other)
 
 

@@ -55,6 +55,22 @@ def expect(program: Any, inputs: dict[str, Any], found: dict[str, Any]) -> None:
             assert found[name] == value, name
 
 
+@pytest.mark.parametrize(("scheme", "other"), [("tfhe", "ckks"), ("ckks", "tfhe"), ("ckks", "bgv"), ("bgv", "tfhe")])
+def test_keys_of_another_scheme_are_told(scheme: str, other: str, sides: Any, tmp_path: Any) -> None:
+    program, client = CASES[scheme][0], sides[other][0]
+    told = rf"a file of {other.upper()}, and the program is of {scheme.upper()}; give keys that were made for this program"
+    specification = sides[scheme][0].specification
+    file = tmp_path / "client.key"
+    client.save(file)
+    for make in (
+        lambda: pf.Client.load(specification, file),
+        lambda: pf.Client.from_bytes(specification, client.to_bytes()),
+        lambda: pf.Server(program, client.evaluation_key),
+    ):
+        with pytest.raises(pf.FileError, match=told):
+            make()
+
+
 @pytest.mark.parametrize("scheme", CASES)
 def test_everything_goes_through_bytes(scheme: str, sides: Any) -> None:
     program, inputs = CASES[scheme]
