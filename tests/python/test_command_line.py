@@ -114,6 +114,35 @@ def test_run_shows_matrices(polyfabric, tmp_path):
     assert (reals.out.count("[["), reals.out.count("in all]")) == (6, 6)
 
 
+def test_inputs_by_their_types(polyfabric, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import polyfabric as pf\n\n\n@pf.program(t=pf.Text(4), x=pf.Int(0, 3))\ndef f(t, x):\n    return {'same': t == 'a,b', 'more': x + 1}\n"
+    )
+    done = polyfabric("run", "own.py:f", "--input", "t=a,b", "--input", "x=2", "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["output"] == {"same": 1, "more": 3}
+    for given, told in (
+        (("x=2,t=ab",), "each has an --input of its own: --input x=2 --input t=ab"),
+        (("x=ab",), "is not integers separated by commas; correct it, or give a JSON file"),
+        (("x=2", "t=abcde"), "shorten it, or declare it pf.Text(5)"),
+    ):
+        done = polyfabric("run", "own.py:f", *(part for one in given for part in ("--input", one)))
+        assert done.status == 2
+        assert told in " ".join(done.err.split())
+
+
+def test_inputs_are_of_what_encrypts_them(polyfabric):
+    common = ("run", "pbs+ks", "--params", "toy-512-k2", "--max-failure", "0", "--keys", "keys", "--input", "x=1")
+    assert polyfabric(*common, "--step", "encrypt").status == 0
+    for step in ("keys", "execute", "decrypt"):
+        done = polyfabric(*common, "--step", step)
+        assert done.status == 2
+        assert "--input is of what is encrypted; give it with --step encrypt, or without --step" in done.err
+    done = polyfabric(*common, "--cost")
+    assert done.status == 2
+    assert "--input is of a run, and --cost runs nothing; leave one of the two out" in " ".join(done.err.split())
+
+
 def test_run_in_three_steps_through_files(polyfabric, tmp_path):
     client, server = tmp_path / "client", tmp_path / "server"
     server.mkdir()
@@ -166,6 +195,10 @@ def test_results_are_read_without_what_was_expected(polyfabric, tmp_path):
     (tmp_path / "keys" / "expected.json").unlink()
     alone = json.loads(polyfabric(*common, "--step", "decrypt").out)
     assert alone == {"step": "decrypt", "output": compared["output"], "bound": {"y": 0.0}}
+    # Nothing is within a bound of what is exact.
+    shown = polyfabric(*common[:-1], "--step", "decrypt").out
+    assert "output" in shown
+    assert "bound" not in shown
 
 
 def test_simulate(polyfabric, tmp_path):

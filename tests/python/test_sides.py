@@ -58,7 +58,9 @@ def expect(program: Any, inputs: dict[str, Any], found: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("scheme", "other"), [("tfhe", "ckks"), ("ckks", "tfhe"), ("ckks", "bgv"), ("bgv", "tfhe")])
 def test_keys_of_another_scheme_are_told(scheme: str, other: str, sides: Any, tmp_path: Any) -> None:
     program, client = CASES[scheme][0], sides[other][0]
-    told = rf"a file of {other.upper()}, and the program is of {scheme.upper()}; give keys that were made for this program"
+    told = (
+        rf"a file of {other.upper()}, and the program is of {scheme.upper()}; give keys that were made for this program"
+    )
     specification = sides[scheme][0].specification
     file = tmp_path / "client.key"
     client.save(file)

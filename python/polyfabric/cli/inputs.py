@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +15,15 @@ from ..language.types import IntegerType, SlotType, TextType, Type
 from ..programs import read as read_file
 
 
-def inputs(
-    program: TracedProgram, given: tuple[str, ...], read: Callable[[str, str], Any] | None = None
-) -> dict[str, Any]:
-    """Inputs from `NAME=VALUE[,VALUE..]` and from JSON files; `read` gives the values of a text, integers without it."""
-    read = _integers if read is None else read
+def inputs(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
+    """Inputs from `NAME=VALUE[,VALUE..]`, of a text `NAME=TEXT`, and from JSON files."""
     values: dict[str, Any] = {}
     for item in given:
         name, equals, text = item.partition("=")
         if equals:
             if name in values:
                 raise InputError(f"input {name!r} is given twice; give it once")
-            values[name] = read(name, text)
+            values[name] = _read(program, name, text)
             continue
         content = read_file(Path(item))
         try:
@@ -46,7 +42,7 @@ def inputs(
 def of(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
     """Inputs of a program, of integers or of any numbers; drawn at random where none are given, for programs that are run to see them run."""
     if given:
-        return inputs(program, given, _integers if program.kind == "elements" else _numbers)
+        return inputs(program, given)
     generator = np.random.default_rng()
     draw = _drawn_elements if program.kind == "elements" else _drawn_slots
     return {name: draw(kind, generator) for name, kind in program.inputs.items()}
@@ -72,11 +68,17 @@ def _drawn_slots(kind: SlotType, generator: np.random.Generator) -> NDArray[Any]
     return re + 1j * im
 
 
+def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 - of the input's type
+    if isinstance(program.inputs.get(name), TextType):
+        return text
+    return _integers(name, text) if program.kind == "elements" else _numbers(name, text)
+
+
 def _numbers(name: str, text: str) -> complex | list[complex]:
     try:
         numbers = [complex(part.replace(" ", "")) for part in text.split(",")]
     except ValueError as error:
-        raise InputError(f"input {name!r}: {text!r} is not numbers separated by commas; correct it") from error
+        raise _unread(name, text, "numbers") from error
     if all(number.imag == 0 for number in numbers):
         real = [number.real for number in numbers]
         numbers = [int(x) for x in real] if all(x.is_integer() for x in real) else real  # type: ignore[assignment]
@@ -87,5 +89,16 @@ def _integers(name: str, text: str) -> int | list[int]:
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError as error:
-        raise InputError(f"input {name!r}: {text!r} is not integers separated by commas; correct it") from error
+        raise _unread(name, text, "integers") from error
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _unread(name: str, text: str, what: str) -> InputError:
+    own, equals, others = text.partition("=")
+    first, comma, other = own.rpartition(",")
+    if equals and comma:
+        return InputError(
+            f"input {name!r}: {text!r} has another input's name in it; each has an --input of its own: --input {name}={first} "
+            f"--input {other.strip()}={others}"
+        )
+    return InputError(f"input {name!r}: {text!r} is not {what} separated by commas; correct it, or give a JSON file")

@@ -46,7 +46,11 @@ from .run_options import RunOptions
 @click.option("--size", type=int, metavar="N", help="life: rows and columns around a pattern; 8 without it.")
 @click.option("--generations", type=click.IntRange(1), metavar="COUNT", help="life: how many; 4 without it.")
 @click.option(
-    "--input", "given", multiple=True, metavar="NAME=VALUES", help="Input of your program, or a JSON file with all."
+    "--input",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Input of your program, each with an --input of its own, a text as it is; or a JSON file with all.",
 )
 @click.option(
     "--keys",

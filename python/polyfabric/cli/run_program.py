@@ -21,6 +21,9 @@ def run(options: RunOptions) -> int:
     scheme = programs.scheme_of(options.program, options.parameters)
     options.take_only(*(name for name in FLAGS if name not in OWNERS))
     if options.cost:
+        for name in ("given", "step"):
+            if name in options.extras:
+                raise InputError(f"{FLAGS[name]} is of a run, and --cost runs nothing; leave one of the two out")
         return _cost(options)
     if options.unroll != 1 and options.folder is not None:
         raise InputError("--unroll is not taken with --keys, whose files are of one bit an iteration; leave it out")
@@ -66,6 +69,8 @@ def _step(options: RunOptions, scheme: str) -> int:
         raise InputError("--step works through files; name their folder with --keys DIR")
     if options.measure:
         raise InputError("--measure is of a whole run; leave it out with --step")
+    if options.given and options.step != "encrypt":
+        raise InputError("--input is of what is encrypted; give it with --step encrypt, or without --step")
     if options.flood is not None and options.step != "decrypt":
         raise InputError("--flood is of what is decrypted; give it with --step decrypt, or without --step")
     with security_warnings(), bars() as progress:
@@ -84,5 +89,8 @@ def _step(options: RunOptions, scheme: str) -> int:
         print_json(data)
     else:
         for key, value in data.items():
+            # An exact result has none.
+            if key == "bound" and not any(value.values()):
+                continue
             out().print(f"{key:<12} {value}", markup=False)
     return 1 if isinstance(done, Decrypted) and done.correct is False else 0
