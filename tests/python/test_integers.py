@@ -96,6 +96,19 @@ def test_division_rounds_down(bits: int, signed: bool) -> None:
         assert divided(x=x, y=y) == {"result0": wrapped(x // y, kind), "result1": x % y}, (x, y)
 
 
+def test_by_zero_and_beyond_a_table_as_documented() -> None:
+    by = {
+        signed: pf.program(x=kind, y=kind)(lambda x, y: divmod(x, y))
+        for signed, kind in enumerate((pf.UInt(4), pf.SInt(4)))
+    }
+    for x in range(16):
+        assert list(by[0](x=x, y=0).values()) == [15, x]
+    for x in range(-8, 8):
+        assert list(by[1](x=x, y=0).values()) == [-1 if x >= 0 else 0, x]
+    table = pf.program(i=pf.UInt(4))(lambda i: pf.Table([5, 6, 7], pf.UInt(8))[i])
+    assert [table(i=i)["result"] for i in range(16)] == [5, 6, 7, *[0] * 13]
+
+
 def test_sums_of_many_vectors_and_casts() -> None:
     kind = pf.UInt(16)
 

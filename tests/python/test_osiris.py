@@ -22,6 +22,18 @@ def vector(slots, seed=0):
     return generator.uniform(-0.7, 0.7, slots) + 1j * generator.uniform(-0.7, 0.7, slots)
 
 
+def test_short_programs_of_bgv_run_and_others_are_refused_by_the_operation():
+    square = pf.program(x=pf.Mod(65537).vector(3))(lambda x: x * x)
+    done = square.run({"x": [1, 2, 300]}, on="osiris")
+    assert done.correct
+    assert done.outputs == {"result": [1, 4, 300**2 % 65537]}
+    product = pf.program(a=pf.Mod(65537).matrix(2, 2))(lambda a: a @ a)
+    with pytest.raises(
+        pf.MachineError, match="takes a message modulo t to a smaller modulus, as BGV does, and no unit keeps it"
+    ):
+        product.simulate("osiris")
+
+
 def test_every_slot_of_a_first_modulus_of_two_primes_is_bootstrapped():
     with pytest.warns(SecurityWarning):
         done = ckks_bootstrapping(REDUCED).run({"exhausted": vector(2048)}, parameters=REDUCED)

@@ -73,6 +73,17 @@ def test_keys_of_another_scheme_are_told(scheme: str, other: str, sides: Any, tm
             make()
 
 
+def test_a_broken_promise_is_told_by_who_has_the_program() -> None:
+    """As documented: a client, which has no program, encrypts the input, and other numbers are decrypted."""
+    program = pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup((x * 3).assume(pf.Int(0, 9)), lambda v: v))
+    with pytest.raises(pf.InputError, match="widen the promised range"):
+        program.run({"x": 7})
+    client = pf.Client(pf.Specification.of(program))
+    server = pf.Server(program, client.evaluation_key)
+    assert client.decrypt(server.execute(client.encrypt({"x": 3}))) == {"result": 9}
+    assert client.decrypt(server.execute(client.encrypt({"x": 7}))) != {"result": 21}
+
+
 @pytest.mark.parametrize("scheme", CASES)
 def test_everything_goes_through_bytes(scheme: str, sides: Any) -> None:
     program, inputs = CASES[scheme]
