@@ -174,5 +174,21 @@ PYTHON = [
         {"x": 9},
         4,
     ),
+    case(
+        {"x": pf.UInt(2)},
+        lambda x: pf.Table([1, 1.5], U8)[x],
+        "entry 1 of a table is 1.5; give an integer",
+        lambda x: pf.Table([1, 2], U8)[x],
+        {"x": 1},
+        2,
+    ),
+    case(
+        {"x": pf.UInt(2)},
+        lambda x: pf.Table(lambda i: i / 2, U8)[x],
+        "entry 0 of a table is 0.0; give an integer",
+        lambda x: pf.Table(lambda i: i // 2, U8)[x],
+        {"x": 3},
+        1,
+    ),
     case({"x": I15}, lambda x: x.step(2.5), "give an integer from 1", lambda x: x.step(64), {"x": 3}, 3),
 ]

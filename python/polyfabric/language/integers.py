@@ -462,9 +462,10 @@ class Table:
         if callable(entries):
             if index.kind.bits > 16:
                 raise refuse(f"a table of 2^{index.kind.bits} entries; an index has at most 16 bits")
-            values = [int(entries(i)) for i in range(size)]
+            given = [entries(i) for i in range(size)]
         else:
-            values = [int(x) for x in entries]
+            given = list(entries)
+        values = [whole(f"entry {i} of a table", entry) for i, entry in enumerate(given)]
         if len(values) > size:
             raise refuse(
                 f"a table of {len(values)} entries with an index of {index.kind.bits} bits; cast the index to a wider type"
