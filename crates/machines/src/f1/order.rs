@@ -268,15 +268,15 @@ impl Arranger<'_> {
             let before = made.map(|operand| self.digit[operand]).max().unwrap_or(0);
             self.digit[index as usize] = before + u32::from(graph.function(index as usize).unit() == UnitKind::Add);
         }
-        // What is summed up comes just before its sum.
+        // What is summed up comes just before its sum, and the sums of a chain one behind the other: of what is summed up first and transformed
+        // then, no more waits than the next sum wants.
+        let is_sum = |index: u32| graph.function(index as usize).unit() == UnitKind::Add;
         for &index in reversed.iter().rev() {
-            if graph.function(index as usize).unit() == UnitKind::Add {
-                continue;
-            }
             let key = task_of(self, index);
             let users = graph.users(index as usize).iter();
             let own = users.filter(|&&user| inside(self.operation[user as usize]) && task_of(self, user) == key);
-            if let Some(first) = own.map(|&user| self.digit[user as usize]).min() {
+            let before = |&user: &u32| self.digit[user as usize] - u32::from(is_sum(index) && is_sum(user));
+            if let Some(first) = own.map(before).min() {
                 self.digit[index as usize] = first;
             }
         }

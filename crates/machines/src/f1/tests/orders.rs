@@ -1,17 +1,19 @@
 //! Does phase 1 keep the program, bring together what shares a hint, and use each hint as seldom as listing 2 allows?
 
+use super::programs::{program, ring};
 use super::{geometry, paper, sums};
 use crate::f1::advance::advance;
 use crate::f1::compile::compile;
-use crate::f1::graph::UnitKind;
+use crate::f1::graph::{Function, UnitKind};
 use crate::f1::order::{Ordered, order};
 use crate::f1::translate::translate;
 use polyfabric_program::rns::builtin::matrix_vector::matrix_vector;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::homomorphic::Scheme;
-use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_program::rns::kernel::{Conversion, KernelProgram};
 use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, bgv};
 use polyfabric_schemes::bgv::{Encoder, Parameters, sets};
+use polyfabric_schemes::rns::{Gadget, GadgetLiteral};
 
 /// Listing 2 on a small ring, over all limbs of a toy set.
 pub(super) fn listing_2(rows: usize) -> KernelProgram {
@@ -107,6 +109,34 @@ fn products_are_summed_up_as_they_come() {
             assert!(between <= 12, "instruction {index} waits for {between} others of its cluster");
         }
     }
+}
+
+#[test]
+fn a_digit_is_summed_up_just_before_its_transform() {
+    // Digits of two limbs: each is a sum of two products in every other limb, which is transformed, multiplied by the hint and summed up with
+    // the other digits'. If all of them were lifted first, each would hold a register until its turn.
+    let machine = paper();
+    let geometry = geometry(&machine, 1024);
+    let (limbs, special) = (10, 2);
+    let ring = ring(1024, limbs + special);
+    let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(limbs, 2, special)).expect("a gadget");
+    let program = program(&ring, &gadget, Conversion::Approximate);
+    let translation = translate(&program, geometry.subpolynomials()).expect("a graph");
+    let ordered = order(translation, &machine, &geometry);
+    let graph = &ordered.translation.graph;
+    let mut lifted = 0;
+    for index in 0..graph.len() {
+        let [user] = graph.users(index) else { continue };
+        let transformed = matches!(graph.function(*user as usize), Function::ForwardNtt { .. });
+        if transformed && graph.function(index).unit() == UnitKind::Add {
+            let same = |other: &usize| ordered.home[*other] == ordered.home[index];
+            let between = (index + 1..*user as usize).filter(same).count();
+            assert!(between <= 4, "instruction {index} waits for {between} others of its cluster");
+            lifted += 1;
+        }
+    }
+    // Two key switches, each with five digits in the ten limbs that are not their own.
+    assert!(lifted >= 2 * 5 * 10, "{lifted} sums are transformed");
 }
 
 #[test]

@@ -26,7 +26,7 @@ use std::sync::Arc;
 const Q: usize = 4;
 
 /// A permutation with the automorphism first, and a product, both key-switched by `gadget`, added up and rescaled.
-fn program(ring: &Ring, gadget: &Gadget, conversion: Conversion) -> KernelProgram {
+pub fn program(ring: &Ring, gadget: &Gadget, conversion: Conversion) -> KernelProgram {
     let mut builder = KernelBuilder::new("permute and multiply", ring.degree(), ring.moduli()).expect("moduli");
     let q = LimbSet::new(gadget.q().iter().copied());
     let special = LimbSet::new(gadget.special().iter().copied());
