@@ -1,8 +1,8 @@
 //! Phase 1: the order of homomorphic operations, of the instructions of each, and the cluster of each (section 4.2).
 //!
 //! Homomorphic operations that are independent and use the same hint form a group; groups are list-scheduled, the one with the operation
-//! that stands first in the program first: what is begun is finished before more is begun. What uses no hint joins the group that it
-//! follows.
+//! that stands first in the program first: what is begun is finished before more is begun. A group that would use its hint for fewer than
+//! there is room for waits while another is full, or wider. What uses no hint joins the group that it follows.
 //!
 //! Within a group instructions are cut into stages, between which values change limbs (a digit that is lifted to every other
 //! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the
@@ -171,11 +171,24 @@ fn group(operations: &mut [Operation], capacity: usize, clusters: usize) -> Vec<
         for operation in ready.drain(..) {
             waiting.entry(operations[operation as usize].hint).or_default().insert(operation);
         }
-        let Some((&hint, those)) = waiting.iter().min_by_key(|(_, those)| those.first()) else { return groups };
-        let limbs = those.iter().map(|&o| operations[o as usize].limbs).max().unwrap_or(1);
         // As many as two thirds of the scratchpad hold; one for each cluster, if they share a hint.
-        let most = (capacity * 2 / 3 / (HELD * limbs)).max(1);
-        let most = if hint.is_some() { most.min(clusters) } else { most };
+        let most = |hint: Option<KeyId>, those: &BTreeSet<u32>| {
+            let limbs = those.iter().map(|&o| operations[o as usize].limbs).max().unwrap_or(1);
+            let most = (capacity * 2 / 3 / (HELD * limbs)).max(1);
+            if hint.is_some() { most.min(clusters) } else { most }
+        };
+        // The first in the program, unless it would use its hint for few: then one that is full or without a hint, or the widest.
+        let narrow = |hint: Option<KeyId>, those: &BTreeSet<u32>| hint.is_some() && those.len() < most(hint, those);
+        let first = waiting.iter().min_by_key(|(_, those)| those.first());
+        let Some((&hint, those)) = first.and_then(|(&hint, those)| {
+            let others =
+                waiting.iter().filter(|&(&hint, those)| !narrow(hint, those)).min_by_key(|(_, those)| those.first());
+            let widest = || waiting.iter().min_by_key(|(_, those)| (Reverse(those.len()), those.first()));
+            if narrow(hint, those) { others.or_else(widest) } else { first }
+        }) else {
+            return groups;
+        };
+        let most = most(hint, those);
         let mut chosen = waiting.remove(&hint).unwrap_or_default();
         if let Some(&next) = chosen.iter().nth(most) {
             waiting.insert(hint, chosen.split_off(&next));

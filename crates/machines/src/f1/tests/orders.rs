@@ -7,13 +7,14 @@ use crate::f1::compile::compile;
 use crate::f1::graph::{Function, UnitKind};
 use crate::f1::order::{Ordered, order};
 use crate::f1::translate::translate;
+use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::rns::builtin::matrix_vector::matrix_vector;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
-use polyfabric_program::rns::homomorphic::Scheme;
-use polyfabric_program::rns::kernel::{Conversion, KernelProgram};
+use polyfabric_program::rns::homomorphic::{NodeId, Scheme};
+use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, ValueType};
 use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, bgv};
 use polyfabric_schemes::bgv::{Encoder, Parameters, sets};
-use polyfabric_schemes::rns::{Gadget, GadgetLiteral};
+use polyfabric_schemes::rns::{Gadget, GadgetLiteral, KeyId};
 
 /// Listing 2 on a small ring, over all limbs of a toy set.
 pub(super) fn listing_2(rows: usize) -> KernelProgram {
@@ -137,6 +138,44 @@ fn a_digit_is_summed_up_just_before_its_transform() {
     }
     // Two key switches, each with five digits in the ten limbs that are not their own.
     assert!(lifted >= 2 * 5 * 10, "{lifted} sums are transformed");
+}
+
+#[test]
+fn a_hint_that_few_could_use_waits_until_more_can() {
+    // Ciphertext i is permuted i times by one element, then once by another. The first could have its last one at once, alone, and so could
+    // each of the others in the program's order. Three wait until as many do not come first.
+    let machine = paper();
+    let geometry = geometry(&machine, 1024);
+    let (limbs, ciphertexts) = (4, 5);
+    let ring = ring(1024, limbs);
+    let q = LimbSet::range(0..limbs as u16);
+    let mut builder = KernelBuilder::new("permute", ring.degree(), ring.moduli()).expect("moduli");
+    let [often, last] = [1, 2].map(|steps| GaloisElement::rotation(ring.degree(), steps));
+    let mut node = 0;
+    for ciphertext in 0..ciphertexts {
+        let input =
+            |part| builder.input(format!("x{ciphertext}"), part, ValueType::evaluation(q.clone())).expect("an input");
+        let [mut b, mut a] = [0, 1].map(input);
+        for element in std::iter::repeat_n(often, ciphertext).chain([last]) {
+            builder.set_origin(Some(NodeId(node)));
+            node += 1;
+            [b, a] = [b, a].map(|part| builder.automorphism(part, element).expect("an automorphism"));
+            let digit =
+                |limb: u16| builder.mod_up(a, LimbSet::range(limb..limb + 1), q.clone(), Conversion::Approximate);
+            let digits: Vec<_> = (0..limbs as u16).map(digit).collect::<Result<_, _>>().expect("digits");
+            let (u, v) = builder.inner_product(KeyId::GaloisAfter(element.value()), &digits).expect("a key");
+            [b, a] = [builder.add(b, u).expect("a sum"), v];
+        }
+        [b, a].into_iter().zip(0..).for_each(|(part, number)| builder.output(format!("y{ciphertext}"), number, part));
+    }
+    let program = builder.finish().expect("a program");
+    let ordered = order(translate(&program, geometry.subpolynomials()).expect("a graph"), &machine, &geometry);
+    let groups = |of: GaloisElement| {
+        let hint = Some(KeyId::GaloisAfter(of.value()));
+        ordered.groups.iter().filter(|group| group.hint == hint).map(|group| group.operations).collect::<Vec<_>>()
+    };
+    assert_eq!(groups(last), [3, 1, 1]);
+    assert_eq!(groups(often), [4, 3, 2, 1]);
 }
 
 #[test]
