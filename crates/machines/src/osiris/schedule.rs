@@ -9,6 +9,10 @@
 //! short, what is needed last gives its place up: what lies off chip too at once, else after a store. A task ahead of the oldest one
 //! takes only places that are free, and leaves enough for the oldest.
 //!
+//! What is needed last is often what was read last, as a key in a program that repeats: its place is free when its reader ends, and a load that
+//! waits for that keeps the channel from running ahead. So of what lies off chip too and is needed after the task at hand, that gives its place up
+//! which is needed last of those whose place may be written by then; if there is none, the one whose place is free first.
+//!
 //! How much room tasks ahead may take is a choice without a best answer: what they give waits in the scratchpads, and may push out what the oldest
 //! ones need. So a program is scheduled by either rule of `Ahead`, and the shorter schedule is taken.
 
@@ -91,6 +95,8 @@ struct Scheduler<'a> {
     live: &'a [usize],
     /// Tasks that came before their turn, with the limbs that they gave.
     early: BTreeMap<usize, usize>,
+    /// The task at hand.
+    current: usize,
 }
 
 /// `program` on `machine`.
@@ -173,6 +179,7 @@ fn by_rule(
         rule,
         live,
         early: BTreeMap::new(),
+        current: 0,
     };
     scheduler.run()?;
     scheduler.store()?;
@@ -332,6 +339,7 @@ impl Scheduler<'_> {
 
     /// Does task `number`.
     fn take(&mut self, number: usize, candidate: Candidate) -> Result<(), MapError> {
+        self.current = number;
         let task = &self.tasks.tasks[number];
         let pinned: HashSet<Residue> = candidate.operands.iter().copied().collect();
         for &operand in &candidate.operands {
@@ -431,7 +439,8 @@ impl Scheduler<'_> {
     }
 
     /// A place for `residue`, and from when on it may be written: one that is free when it is `wanted`, as late as possible, so that those
-    /// that are free earlier remain for what comes earlier. `pinned` stay where they are.
+    /// that are free earlier remain for what comes earlier; else the one given up by then that is needed last; else the first of both. `pinned` stay
+    /// where they are.
     fn place(
         &mut self,
         op: u32,
@@ -439,17 +448,38 @@ impl Scheduler<'_> {
         pinned: &HashSet<Residue>,
         wanted: Cycle,
     ) -> Result<Cycle, MapError> {
-        let free = self.frames.iter().enumerate().filter_map(|(index, frame)| Some(((*frame)?, index)));
-        let best = free.clone().filter(|&(free, _)| free <= wanted).max().or_else(|| free.min());
-        let (free, index) = match best {
+        let empty = self.frames.iter().enumerate().filter_map(|(index, frame)| Some(((*frame)?, index)));
+        let in_time = |&(free, _): &(Cycle, usize)| free <= wanted;
+        let (free, index) = match empty.clone().filter(in_time).max() {
             Some(found) => found,
-            None => self.evict(op, pinned)?,
+            None => {
+                let spare = || self.spare(pinned).map(|(_, free, index)| (free, index));
+                let given_up = self.spare(pinned).filter(|&(_, free, _)| free <= wanted).max();
+                let best = given_up.map(|(_, free, index)| (free, index)).or_else(|| spare().chain(empty).min());
+                match best {
+                    Some(found) => found,
+                    None => self.evict(op, pinned)?,
+                }
+            }
         };
+        if let Some(holder) = self.holders[index].replace(residue) {
+            self.state_mut(holder).frame = None;
+        }
         self.frames[index] = None;
-        self.holders[index] = Some(residue);
-        let state = self.state_mut(residue);
-        state.frame = Some(index);
+        self.state_mut(residue).frame = Some(index);
         Ok(free)
+    }
+
+    /// Places of what lies off chip too and is needed after the task at hand: by which task, and from when on they may be written.
+    fn spare<'a>(&'a self, pinned: &'a HashSet<Residue>) -> impl Iterator<Item = (u32, Cycle, usize)> + 'a {
+        self.holders.iter().enumerate().filter_map(|(index, holder)| {
+            let residue = (*holder)?;
+            let state = self.state(residue);
+            let next = state.uses.first().copied().unwrap_or(u32::MAX);
+            // What is not known yet is a result of the task at hand.
+            let there = state.known && state.off_chip.is_some() && !pinned.contains(&residue);
+            (there && next as usize > self.current).then(|| (next, state.last_read.max(state.last + 1), index))
+        })
     }
 
     /// Gives up the place of what is needed last; if it lies nowhere else, it goes to memory first.
@@ -466,7 +496,7 @@ impl Scheduler<'_> {
         }
         let state = self.state_mut(victim);
         let free = state.last_read.max(state.last + 1);
-        state.frame.take().map(|frame| (free, frame)).ok_or_else(|| self.full(op))
+        state.frame.map(|frame| (free, frame)).ok_or_else(|| self.full(op))
     }
 
     /// A limb to memory.

@@ -314,6 +314,49 @@ fn a_key_switch_at_the_largest_ring_gives_the_interpreters_words() {
     assert!(case.check(&fast) < cycles);
 }
 
+/// So many parts one behind the other, all alike: the digits of a polynomial times the keys of so many rotations, summed and divided.
+fn repeated(ring: &Ring, gadget: &Gadget, parts: usize, rotations: i64) -> KernelProgram {
+    let mut builder = KernelBuilder::new("parts", ring.degree(), ring.moduli()).expect("moduli");
+    let q = LimbSet::new(gadget.q().iter().copied());
+    let special = LimbSet::new(gadget.special().iter().copied());
+    let mut a = builder.input("a", 0, ValueType::evaluation(q.clone())).expect("an input");
+    for _ in 0..parts {
+        let raise = |digit: &Vec<_>| {
+            let digit = LimbSet::new(digit.iter().copied());
+            builder.mod_up(a, digit, q.union(&special), Conversion::Balanced).expect("a digit")
+        };
+        let digits: Vec<ValueId> = gadget.digits().iter().map(raise).collect();
+        let mut sum = None;
+        for steps in 1..=rotations {
+            let element = GaloisElement::rotation(ring.degree(), steps);
+            let (body, mask) = builder.inner_product(KeyId::Galois(element.value()), &digits).expect("a key");
+            let both = builder.add(body, mask).expect("a sum");
+            let rotated = builder.automorphism(both, element).expect("an automorphism");
+            sum = Some(sum.map_or(rotated, |sum| builder.add(sum, rotated).expect("a sum")));
+        }
+        let sum = sum.expect("rotations");
+        a = builder.mod_down(sum, special.clone(), Conversion::Balanced, None).expect("a division");
+    }
+    builder.output("a", 0, a);
+    builder.finish().expect("a program")
+}
+
+#[test]
+fn parts_that_are_alike_take_no_longer_one_behind_the_other() {
+    let (ring, gadget) = ring(8, 4, 2);
+    // Keys find no room till the next part, which begins within the tasks among which the next is chosen, or behind them.
+    for (rotations, frames, memory) in [(40, 60, 1.0), (40, 60, 4.0), (40, 200, 4.0), (120, 60, 4.0), (120, 200, 1.0)] {
+        let scratchpad = frames * small().limb_bytes(ring.degree());
+        let machine = Osiris { scratchpad, memory_bytes: memory * small().memory_bytes, ..small() };
+        let cycles = |parts: usize| {
+            let scheduled = schedule(&machine, &repeated(&ring, &gadget, parts, rotations)).expect("it fits");
+            check(&scheduled.schedule, &[]).unwrap_or_else(|violation| panic!("{violation}")).cycles
+        };
+        let (one, four) = (cycles(1), cycles(4));
+        assert!(20 * four <= 21 * 4 * one, "{rotations} keys, {frames} limbs: {one} cycles, and {four} of four parts");
+    }
+}
+
 /// The events of a schedule without loops.
 fn events(scheduled: &mut Scheduled) -> impl Iterator<Item = &mut crate::engine::schedule::Event> {
     scheduled.schedule.items.iter_mut().filter_map(|item| match item {
