@@ -16,6 +16,6 @@ def reproduction(paper: str, progress: ProgressHook | None = None, *, applicatio
     timed too, which takes minutes.
     """
     timer = papers.applications(paper) if applications else None
-    timed = timer(progress) if timer else []
+    timed = (timer(progress) if timer else []) if applications else None
     rows = json.loads(_native.reproduce(paper, json.dumps(timed), progress))
     return Report("reproduction", {"paper": paper, "rows": rows})

@@ -357,13 +357,14 @@ impl From<MachineError> for ReproduceError {
 }
 
 /// Every published cell of paper `name` beside the model's number, with what stands beside them. `applications` are numbers of
-/// programs that the caller simulated, the paper's applications, in addition to the model's own.
+/// programs that the caller simulated, the paper's applications, in addition to the model's own; `None` if it simulated none. Where it did, a
+/// cell that nothing gives a number of and that does not say why is a failure.
 ///
 /// # Errors
 /// [`ReproduceError`] when the paper is unknown or a model cannot run.
 pub fn reproduce(
     name: &str,
-    applications: Vec<Prediction>,
+    applications: Option<Vec<Prediction>>,
     progress: &dyn Progress,
 ) -> Result<Vec<Row>, ReproduceError> {
     let Some(machine) = MACHINES.iter().find(|machine| machine.name() == name) else {
@@ -378,22 +379,32 @@ pub fn reproduce(
             Err(file(format!("there is no cell {:?}, of which the model has a number; add it", p.id)))
         })
     };
-    strays(&applications)?;
+    strays(applications.as_deref().unwrap_or_default())?;
     let mut predictions = machine.predictions(progress)?;
     strays(&predictions)?;
-    predictions.extend(applications);
-    Ok(compare(&figures, &predictions))
+    let missing = if applications.is_some() { Missing::Fault } else { Missing::Application };
+    predictions.extend(applications.into_iter().flatten());
+    Ok(compare(&figures, &predictions, missing))
+}
+
+/// What a cell is that nothing gives a number of, and that does not say why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    /// An application's, none of which was timed.
+    Application,
+    /// A fault: all applications were timed.
+    Fault,
 }
 
 /// Every published cell with its number and what stands beside it, then the numbers of no published cell.
-fn compare(figures: &Figures, predictions: &[Prediction]) -> Vec<Row> {
+fn compare(figures: &Figures, predictions: &[Prediction], missing: Missing) -> Vec<Row> {
     let mut rows = Vec::new();
     for cell in &figures.figure {
         // One row for each reading under which there is a number.
         let found = predictions.iter().filter(|prediction| prediction.id == cell.id && prediction.beside.is_none());
-        let found: Vec<Row> = found.map(|found| published_row(&figures.paper, cell, Some(found))).collect();
+        let found: Vec<Row> = found.map(|found| published_row(&figures.paper, cell, Some(found), missing)).collect();
         match found.is_empty() {
-            true => rows.push(published_row(&figures.paper, cell, None)),
+            true => rows.push(published_row(&figures.paper, cell, None, missing)),
             false => rows.extend(found),
         }
         let beside = predictions.iter().filter(|p| p.beside.is_some() && p.id == cell.id);
@@ -404,7 +415,7 @@ fn compare(figures: &Figures, predictions: &[Prediction]) -> Vec<Row> {
     rows
 }
 
-fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>) -> Row {
+fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>, missing: Missing) -> Row {
     let empty = Row {
         paper: paper.to_owned(),
         table: cell.table.clone(),
@@ -417,7 +428,7 @@ fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>) -> R
         deviation: None,
         kind: None,
         readings: Vec::new(),
-        reason: "an application: `polyfabric reproduce PAPER --applications` times it, which takes minutes".to_owned(),
+        reason: String::new(),
         failure: None,
         point: None,
     };
@@ -427,7 +438,22 @@ fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>) -> R
             Row { deviation, ..with_number(empty, prediction) }
         }
         (None, Some(cause)) => Row { kind: Some(Kind::NotModelled), reason: cause.clone(), ..empty },
-        (None, None) => empty,
+        (None, None) => match missing {
+            Missing::Application => Row {
+                reason: "an application: `polyfabric reproduce PAPER --applications` times it, which takes minutes"
+                    .to_owned(),
+                ..empty
+            },
+            Missing::Fault => Row {
+                reason: "it could not be computed".to_owned(),
+                failure: Some(format!(
+                    "neither the model nor an application has a number of cell {:?}, and it does not say why: have one give it, or write \
+                     `unmodelled` in the file of published figures",
+                    cell.id
+                )),
+                ..empty
+            },
+        },
     }
 }
 
@@ -503,7 +529,26 @@ mod tests {
     fn rows(fill: impl FnOnce(&mut Collector)) -> Vec<Row> {
         let mut table = Collector::new(1, &NoProgress);
         fill(&mut table);
-        compare(&toml::from_str(FIGURES).expect("well formed"), &table.finish())
+        compare(&toml::from_str(FIGURES).expect("well formed"), &table.finish(), Missing::Application)
+    }
+
+    #[test]
+    fn what_no_application_gives_is_no_application() {
+        let figures = toml::from_str(FIGURES).expect("well formed");
+        let untimed = &compare(&figures, &[], Missing::Application)[3];
+        assert!(untimed.failure.is_none() && untimed.reason.starts_with("an application: "), "{untimed:?}");
+        let mut table = Collector::new(1, &NoProgress);
+        ["a", "b"].into_iter().for_each(|id| table.add(id, Ok(1.0), &Basis::PREDICTED, "why"));
+        let timed = compare(&figures, &table.finish(), Missing::Fault);
+        let faults: Vec<_> = timed.iter().filter_map(|row| row.failure.as_deref()).collect();
+        assert_eq!(
+            faults,
+            [
+                "neither the model nor an application has a number of cell \"d\", and it does not say why: have one give it, or write \
+                 `unmodelled` in the file of published figures"
+            ]
+        );
+        assert!(timed[3].kind.is_none() && !timed[3].reason.contains("application"), "{:?}", timed[3]);
     }
 
     #[test]

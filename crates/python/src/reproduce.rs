@@ -4,7 +4,7 @@ use crate::failure::{Failure, Kind, released};
 use crate::progress::Callback;
 use pyo3::prelude::*;
 
-/// Rows of the comparison with a paper, as JSON; `applications` is a JSON list of the numbers of the paper's applications.
+/// Rows of the comparison with a paper, as JSON; `applications` is a JSON list of the numbers of the paper's applications, `null` if none was timed.
 #[pyfunction]
 #[pyo3(signature = (paper, applications, progress = None))]
 pub fn reproduce(py: Python<'_>, paper: &str, applications: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {

@@ -16,7 +16,7 @@ from ..computer import give_memory_back
 from ..errors import Error, SecurityWarning
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
-from . import osiris_networks
+from . import osiris_networks, osiris_timing
 from .osiris_roofline import COUNT, Multiplications, drawings, roofline
 from .osiris_steps import figure_11
 from .osiris_timing import CHAIN_IV, HOISTING, planned
@@ -42,6 +42,15 @@ _ITERATION = {
     "evidence": None,
 }
 _STAGES = "the schedule of a stage of each kind, as often as there are such stages, each from first load to last store"
+
+_CHAIN_13 = {
+    "name": "osiris-bootstrap-13: scales of 60 and 56 bits, digits of 13 limbs, P of 12 primes of 39 bits",
+    "evidence": "the scales are those of the library's default bootstrapping set, which table II's note names; alpha and P are not",
+}
+_CHAIN_SINGLE = {
+    "name": "osiris-bootstrap-single: one prime of 40 bits a level",
+    "evidence": "it has the two digits that table II prints, but not the note's double-prime scaling",
+}
 
 _OTHERS = (
     ("osiris-bootstrap-13", (), "scales of 60 and 56 bits, digits of 13 limbs, P of 12 primes of 39 bits"),
@@ -166,13 +175,17 @@ def _sorting(bandwidth: str, column: str) -> Callable[[], list[dict[str, Any]]]:
 def _beside(parameters: str, choices: tuple[str, ...], words: str) -> Callable[[], list[dict[str, Any]]]:
     """The row of a bootstrapping with other choices, beside the default's."""
     place = ["Table III (a)", f"Bootstrap, double hoisting: {words}", "ms"]
+    chains = {"osiris-bootstrap-13": _CHAIN_13, "osiris-bootstrap-single": _CHAIN_SINGLE}
+    readings = [chains.get(parameters, _CHAIN), *osiris_timing.readings(choices)]
 
     def row() -> list[dict[str, Any]]:
         try:
             facts, report = _timed(ckks_bootstrapping(parameters), parameters, list(choices))
         except Error as error:
             return [failed("table3a.bootstrap.dh", error, place)]
-        return [predicted("table3a.bootstrap.dh", report["seconds"] * 1e3, _composition(facts, report), place)]
+        return [
+            predicted("table3a.bootstrap.dh", report["seconds"] * 1e3, _composition(facts, report), place, readings)
+        ]
 
     return row
 

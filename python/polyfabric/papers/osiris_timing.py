@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 from .. import machines
 from ..errors import SecurityWarning
@@ -18,6 +19,15 @@ CHAIN_IV: dict[str, str | None] = {
     "name": "osiris-bootstrap-IV: as osiris-bootstrap with nine levels left, pairs of primes of 49 and 47 bits",
     "evidence": "table II and its note print alpha, the primes of P and log QP; a level more leaves bootstrapping so much less",
 }
+
+
+def readings(choices: Sequence[str]) -> list[dict[str, str | None]]:
+    """Choices `fact=option` as the readings of a row, each with the source that the machine file has for it."""
+    facts = machines.load("osiris").to_dict()["readings"]
+    chosen = [choice.split("=", 1) for choice in choices]
+    return [
+        {"name": f"{fact}={option}", "evidence": facts[fact]["options"][option]["source"]} for fact, option in chosen
+    ]
 
 
 def planned(program: SlotProgram, parameters: str | SlotParameters, machine: machines.Machine) -> SlotPlan:

@@ -21,9 +21,15 @@ def predicted(
     return {**row, "reason": reason}
 
 
-def calibrated(cell: str, value: float, reason: str) -> dict[str, Any]:
-    """A row of a published cell with a choice that was made by somebody who knew what was published."""
-    row = {"id": cell, "beside": None, "value": value, "kind": "calibrated", "readings": []}
+def calibrated(cell: str, value: float, reason: str, beside: list[str] | None = None) -> dict[str, Any]:
+    """A row with a choice that was made by somebody who knew what was published: a published cell's, or one `beside` it."""
+    row = {"id": cell, "beside": beside, "value": value, "kind": "calibrated", "readings": []}
+    return {**row, "reason": reason}
+
+
+def identical(cell: str, value: float, reason: str) -> dict[str, Any]:
+    """A row of a published cell that says again what another row says."""
+    row = {"id": cell, "beside": None, "value": value, "kind": "identity", "readings": []}
     return {**row, "reason": reason}
 
 

@@ -42,6 +42,9 @@ const TWO_HADAMARD: (&str, Option<&str>) = (
     Some("section V: Hadamard units on each side, so that diagonals of both NTT units are multiplied at once"),
 );
 
+const SPLIT_FIRST_PRIME: (&str, Option<&str>) =
+    ("q_0 of 48 bits is two primes", Some("section VI: words have 40 bits at most"));
+
 struct Bench<'a> {
     description: Description,
     figures: Osiris,
@@ -195,14 +198,32 @@ impl Bench<'_> {
         table.beside("section7.array.power", cell, array, &Basis::INPUT, reason);
     }
 
-    /// Digits of the residual sets.
+    /// Digits of the residual sets, and the modulus of those with the levels of a bootstrapping.
     fn sets(&mut self) {
         for name in ["I", "II", "III", "IV"] {
             let set = sets::parameters(&format!("osiris-{name}")).map_err(failed);
-            let digits = set.map(|set| set.gadget().digits().len() as f64);
-            let reason = "limbs of Q over alpha; of sets III and IV the first prime is split in two";
-            self.table.add(format!("table2.{name}.dnum"), digits, &Basis::IDENTITY, reason);
+            let shape = set.as_ref().map(|set| {
+                let widest = set.gadget().digits().iter().map(Vec::len).max().unwrap_or(0);
+                (set.gadget().digits().len(), set.q_limbs(), widest)
+            });
+            let split = matches!(name, "III" | "IV");
+            let reason = shape.as_ref().map_or(String::new(), |&(digits, limbs, widest)| {
+                let other = (limbs - 1).div_ceil(widest.max(1));
+                let of_one =
+                    if split { format!("; with q_0 as one limb {} and {other}", limbs - 1) } else { String::new() };
+                format!("{limbs} limbs of Q in digits of alpha = {widest}: {digits}{of_one}")
+            });
+            let basis = if split { Basis::under(&[SPLIT_FIRST_PRIME]) } else { Basis::IDENTITY };
+            let digits = shape.map(|(digits, ..)| digits as f64).map_err(Clone::clone);
+            self.table.add(format!("table2.{name}.dnum"), digits, &basis, reason);
         }
+        let modulus = |name: &str| {
+            let set = sets::parameters(name).map_err(failed)?;
+            Ok(set.log2_q(set.max_level()) + set.log2_p())
+        };
+        let largest = modulus("osiris-bootstrap").and_then(|third| Ok(third.max(modulus("osiris-bootstrap-IV")?)));
+        let reason = "the pairs of primes of bootstrapping's levels are as wide as the printed modulus leaves them: the sets were made to it";
+        self.table.add("table2.modulus", largest, &Basis::CALIBRATED, reason);
     }
 
     /// What a further change of modulus takes, a limb.

@@ -12,6 +12,7 @@ use super::machine::Osiris;
 use super::schedule::schedule;
 use super::tasks::{Tasks, Work};
 use crate::engine::checker::check;
+use crate::engine::stalls::Stall;
 use crate::engine::totals::Totals;
 use crate::rns::leaf::Leaf;
 use polyfabric_program::rns::homomorphic::{Complex, Diagonals, Values};
@@ -140,7 +141,9 @@ impl StepSchedules {
     fn timed(&self, matrix: &MatrixProduct<'_>, width: i64) -> Option<(f64, Vec<(&'static str, f64)>)> {
         let program = product(matrix, width).ok()?;
         let scheduled = schedule(&self.machine, &program).ok()?;
-        let cycles = check(&scheduled.schedule, &[]).ok()?.cycles as f64;
+        let checked = check(&scheduled.schedule, &["ntt".to_owned()]).ok()?;
+        let cycles = checked.cycles as f64;
+        let waits = |stall| checked.stalls.iter().map(|ntt| ntt.mean(stall)).sum::<f64>();
         let work = Multiplications::of(&scheduled.tasks, program.degree.get());
         let keys = scheduled.tasks.leaves.iter().flatten().filter(|leaf| matches!(leaf, Leaf::Hint { .. })).count();
         let key_bytes = (keys as u64 * self.machine.limb_bytes(program.degree)) as f64;
@@ -156,6 +159,7 @@ impl StepSchedules {
             ("traffic_bytes", traffic),
             ("utilisation", work.total() / multipliers / cycles),
             ("memory_busy", traffic / self.machine.memory_bytes / cycles),
+            ("memory_waits", (waits(Stall::KeySwitchKey) + waits(Stall::Transfer)) / cycles),
         ];
         Some((cycles / self.machine.clock_hz, figures))
     }
@@ -293,6 +297,8 @@ mod tests {
             let rotated = (8 - way.giants) as f64 * (limbs + special) + way.giants as f64 * limbs;
             assert!((figure("diagonals") - rotated * n * (2.0 + 14.0)).abs() < 0.5, "{way:?}");
             assert!(figure("utilisation") > 0.0 && figure("utilisation") < 1.0);
+            // Operands come before anything can begin, and what waits is not at work.
+            assert!(figure("memory_waits") > 0.0 && figure("memory_waits") < 1.0 - figure("utilisation"));
         }
     }
 }

@@ -1,0 +1,77 @@
+"""Does every row of Osiris' tables come from something that computes it, and say what it is worth?"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from polyfabric import _native
+from polyfabric.papers import osiris, osiris_networks, osiris_steps
+from polyfabric.papers.osiris_networks import Timed
+
+FACTS = {
+    "limb_operations": {"multiplies": 1000},
+    "parameters": {"ring_degree": 65536},
+    "key_switches": [{"key": "k", "count": 2}],
+    "nodes": [{"op": "bootstrap"}],
+}
+REPORT = {
+    "seconds": 1e-3,
+    "cycles": 1e6,
+    "stalls": {"key_switch_key": 1.0, "other_transfer": 1.0, "busy": 2.0},
+    "traffic_bytes": {"total": 1, "hints_again": 0},
+    "utilisation": {"hbm": 1.0, "ntt": 0.5, "automorphism": 0.1},
+    "energy_j": 1e-3,
+}
+STAGES = {"seconds": 2.0, "stages": 105, "bootstraps": 472, "traffic_bytes": 1e12, "made_of": "a sum", "kinds": []}
+FIGURES = {
+    **dict.fromkeys(
+        ("multiplications", "decompose", "mod_down", "keys", "diagonals", "key_bytes", "traffic_bytes"), 1e9
+    ),
+    **dict.fromkeys(("utilisation", "memory_busy", "memory_waits"), 0.5),
+}
+
+
+def timed(*_, **__):
+    done = Timed()
+    done.add("all", 1, FACTS, REPORT)
+    return done
+
+
+@pytest.fixture
+def rows(monkeypatch):
+    """Those of every application, none of which is scheduled."""
+    ways = [
+        {"width": width, "babies": width, "giants": 64 // width, "seconds": 1e-6 * width, "figures": FIGURES}
+        for width in (8, 64)
+    ]
+    monkeypatch.setattr(osiris, "_timed", lambda *_: (FACTS, REPORT))
+    monkeypatch.setattr(osiris.stage_programs, "simulated", lambda *_: STAGES)
+    monkeypatch.setattr(osiris_steps, "_tried", lambda *_: {"width": 8, "tried": ways})
+    monkeypatch.setattr(osiris_networks, "resnet20_timed", timed)
+    monkeypatch.setattr(osiris_networks, "_lenet_timed", timed)
+    return osiris.applications(None)
+
+
+def test_every_published_cell_is_claimed_by_the_model_or_an_application_or_says_why_not(rows):
+    compared = json.loads(_native.reproduce("osiris", json.dumps(rows), None))
+    assert [row["failure"] for row in compared if row["failure"] is not None] == []
+    assert [row["cell"] for row in compared if row["kind"] is None] == []
+    without = [row for row in rows if row["id"] != "figure11.stalls.64"]
+    compared = json.loads(_native.reproduce("osiris", json.dumps(without), None))
+    (failure,) = [row["failure"] for row in compared if row["failure"] is not None]
+    assert 'has a number of cell "figure11.stalls.64"' in failure
+
+
+def test_what_rests_on_another_choice_names_it(rows):
+    """Beside table III's cells stand rows of other sets and readings: each says which, or that it was chosen when the time was known."""
+    beside = [row for row in rows if row["beside"] is not None and row["beside"][0] == "Table III (a)"]
+    assert len(beside) == len(osiris._OTHERS) + len(osiris_networks._OTHERS)
+    for row in beside:
+        if row["beside"][1].startswith("ResNet-20"):
+            assert (row["kind"], row["readings"]) == ("calibrated", [])
+        else:
+            assert row["kind"] == "predicted_under_reading"
+    names = {row["beside"][1].partition(": ")[2]: [reading["name"] for reading in row["readings"]] for row in beside}
+    assert names["one prime of 40 bits a level"] == ["osiris-bootstrap-single: one prime of 40 bits a level"]
+    assert names["one Hadamard unit"] == [osiris._CHAIN["name"], "hadamard=one"]
