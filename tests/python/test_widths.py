@@ -55,7 +55,10 @@ def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
     done = polyfabric(*asked)
     assert done.status == 2
     assert f"one of 12 ciphertexts of parameter set {SET} comes out wrong with probability 2^0.0" in done.err
-    assert "so it is the machine's widths, in bits: key 32, forward 8, inverse 36, forward twiddle 31" in done.err
+    assert (
+        "so it is the machine's widths, in bits: forward 8, forward twiddle 31, inverse 36, inverse twiddle 32, key 32"
+        in done.err
+    )
     assert f"polyfabric widths --machine own.toml --params {SET} --out FILE.toml" in done.err
     assert "choose another set, or accept it with --max-failure 0" in done.err
     # Accepted, results are wrong, or no message at all: then the reason is the machine's arithmetic, not damage.
@@ -63,7 +66,7 @@ def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
     assert done.status in (1, 2)
     if done.status == 2:
         assert "which was accepted" in done.err
-        assert f"polyfabric widths --machine fpt --params {SET}" in done.err
+        assert f"polyfabric widths --machine own.toml --params {SET}" in done.err
 
 
 @pytest.mark.parametrize(
