@@ -89,7 +89,7 @@ fn a_set_is_the_fastest_that_fails_no_more_often_than_is_accepted() {
             * set.key_switch_gadget().map_or(1, |gadget| u64::from(gadget.levels));
         let key_switches = count::program(&plan.kernel).key_switch_products / products;
         let rates = Rates::of(set).unwrap();
-        rates.milliseconds(KeyUnrolling::ONE, plan.kernel.lookups() as usize, key_switches as usize)
+        rates.milliseconds(KeyUnrolling::ONE, plan.kernel.lookups(), key_switches as usize)
     };
     assert!(milliseconds(&cheap) <= milliseconds(&sure));
     for (_, parameters) in sets::all().filter(|(entry, _)| entry.family == sets::Family::Default) {
