@@ -212,13 +212,16 @@ impl Bench<'_> {
         };
         self.add(format!("table3.{name}.fpt.dsp"), count.total() as f64, &Basis::IDENTITY, beyond);
         if name == "I" {
-            let derived = dsp(&self.machine, shape).total();
+            let derived = registry::description(PAPER)
+                .and_then(|own| Ok(Fpt::new(&own)?))
+                .map(|own| dsp(&own, shape).total() as f64)
+                .map_err(failed);
             let cell = ("Table 3", "set I with the derived widths of the machine file, FPT, DSP".to_owned(), "blocks");
             let reason = format!(
                 "widths with which a phase keeps within its bound; the card has {CARD}, so that machine would need a larger one, or \
                  products in LUTs"
             );
-            self.table.beside("table3.I.fpt.dsp", cell, Ok(derived as f64), &Basis::PREDICTED, reason);
+            self.table.beside("table3.I.fpt.dsp", cell, derived, &Basis::PREDICTED, reason);
         }
         // A block of 36 Kb is 72 bits wide and deep enough for any lane.
         let words = shape.macs() * 2 * machine.key_bits;

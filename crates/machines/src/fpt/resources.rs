@@ -246,6 +246,8 @@ mod tests {
         let machine = Fpt::new(&crate::description("fpt").expect("built in")).expect("its figures fit");
         let shape = machine.shape(&parameters("fpt-I")).expect("it fits");
         let usual = dsp(&machine, &shape);
+        // 35 by 31 bits take four tiles, where the 29 by 25 of table 2 take two.
+        assert_eq!((usual.mac, usual.total()), (384 * 12, 10_980));
         // Of radix 2^4, products follow stages 2, 4, 6 and 8 of nine; 35 bits take two tiles, 27 one.
         let after = |stage| Fpt { forward: machine.forward.with_stage(stage, 27), ..machine.clone() };
         let (first, second) = (dsp(&after(0), &shape), dsp(&after(1), &shape));
