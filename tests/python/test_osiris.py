@@ -13,6 +13,7 @@ from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
 from polyfabric.papers import osiris
+from test_osiris_rows import REPORT
 
 REDUCED = "toy-12-boot-osiris"
 
@@ -106,20 +107,11 @@ def test_key_switches_that_the_units_do_not_hold_are_told():
 
 
 def test_table_3_has_every_column_and_what_stands_beside_it(monkeypatch):
-    report = {
-        "seconds": 1e-3,
-        "cycles": 1e6,
-        "stalls": {"key_switch_key": 1.0, "other_transfer": 1.0, "busy": 2.0},
-        "traffic_bytes": {"total": 1, "hints_again": 0},
-        "utilisation": {"hbm": 1.0, "ntt": 0.5, "automorphism": 0.1},
-        "energy_j": 1e-3,
-    }
-
     def timed(program, parameters, readings):
         if parameters == "osiris-bootstrap-13":
             raise pf.MachineError("the scratchpad is full")
         facts = {"limb_operations": {"multiplies": 1000}, "parameters": {"ring_degree": 65536}}
-        return {"key_switches": [{"key": "k", "count": 2}], **facts}, report
+        return {"key_switches": [{"key": "k", "count": 2}], **facts}, REPORT
 
     stages = {"seconds": 2.0, "stages": 105, "bootstraps": 472, "traffic_bytes": 1e12, "made_of": "a sum", "kinds": []}
     monkeypatch.setattr(osiris, "_timed", timed)
