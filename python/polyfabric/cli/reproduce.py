@@ -27,7 +27,9 @@ from .console import error_line, out, print_json
     metavar="DIR",
     help="Write report.html with plots, and report.json.",
 )
-@click.option("--applications", is_flag=True, help="Time the paper's applications too: minutes, and up to 16 GiB.")
+@click.option(
+    "--applications", is_flag=True, help="Time the paper's applications too: minutes to an hour, and up to 17 GiB."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def reproduce(paper: str, *, plot: Path | None, folder: Path | None, applications: bool, as_json: bool) -> None:
     """Compare every published figure of PAPER with the model: published, model, deviation.

@@ -53,9 +53,11 @@ pub fn latency(machine: &Fpt, unit: Unit) -> i64 {
 pub fn run(machine: &Fpt, tasks: &Tasks) -> Timeline {
     let counts: Vec<u64> =
         tasks.batches.iter().flat_map(|batch| batch.tasks.clone().map(|_| u64::from(batch.count))).collect();
-    let times = dispatcher::run(&tasks.tasks, |index, now| {
-        start(machine, tasks, &tasks.tasks[index as usize], counts[index as usize], now)
-    });
+    let times = dispatcher::run(
+        &tasks.tasks,
+        |task| &tasks.tasks[task].waits,
+        |index, now| start(machine, tasks, &tasks.tasks[index as usize], counts[index as usize], now),
+    );
     Timeline { times }
 }
 

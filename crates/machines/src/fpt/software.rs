@@ -81,10 +81,6 @@ impl Scheduled for Task {
         self.unit
     }
 
-    fn waits(&self) -> &[Wait] {
-        &self.waits
-    }
-
     fn priority(&self) -> Priority {
         match self.action {
             Action::ModulusSwitch | Action::Send | Action::Prefetch | Action::LoadTable => Priority::Rotation,

@@ -98,7 +98,7 @@ pub(crate) fn run(places: &Places<'_>) -> Timeline {
         parts: Parts::new(streams.nodes.len()),
         rotations: HashMap::new(),
     };
-    let times = dispatcher::run(&streams.nodes, |node, now| chip.start(node, now));
+    let times = dispatcher::run(&streams.nodes, |node| streams.waits.of(node), |node, now| chip.start(node, now));
     let cycles = times.ends.iter().copied().max().unwrap_or(0);
     let Chip { parts, rotations, rows, bank_waits, steps, .. } = chip;
     Timeline { starts: times.starts, ends: times.ends, parts, rotations, rows, bank_waits, steps, cycles }
@@ -168,8 +168,8 @@ impl Chip<'_> {
         if info.instruction.opcode == Opcode::KeySwitch {
             self.order(node, start, rows);
         }
-        let free = start + info.occupancy;
-        Started { start, end: free + info.latency, free, slots: Vec::new() }
+        let free = start + i64::from(info.occupancy);
+        Started { start, end: free + i64::from(info.latency), free, slots: Vec::new() }
     }
 
     /// What an instruction asks of banks if it reads a key's rows in this order.
@@ -247,7 +247,7 @@ impl Chip<'_> {
             _ => self.channels.take(self.machine, items, now, self.steps.key, in_banks),
         };
         let past = |part: &Part| part.start + self.machine.channel_cycles(part.count * items.bytes);
-        let end = parts.iter().map(past).max().unwrap_or(now) + info.latency;
+        let end = parts.iter().map(past).max().unwrap_or(now) + i64::from(info.latency);
         let start = parts.iter().map(|part| part.start).min().unwrap_or(now);
         let parts: Vec<Part> = parts.iter().map(|part| Part { start: part.start - start, ..*part }).collect();
         self.parts.set(node, &parts);

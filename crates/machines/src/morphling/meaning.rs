@@ -145,7 +145,7 @@ impl Meaning for Names<'_> {
         let Value { class, ciphertext: element, iteration, index } = value;
         if class == classes.operands {
             let moved = Shift { ciphertext: element.into(), iteration: iteration.into(), operation: 0 };
-            let values = self.chip.operands.get(index as usize).into_iter().flatten();
+            let values = self.chip.operands.get(index as usize).into_iter().flat_map(|values| values.iter());
             return values.flat_map(|value| self.data(value.shifted(moved))).collect();
         }
         if class == classes.input || class == classes.lwe {

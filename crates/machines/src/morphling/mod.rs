@@ -55,11 +55,15 @@ pub struct Mapped {
 /// # Errors
 /// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
 pub fn map(machine: &Morphling, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
-    let streams = software::schedule(machine, program)?;
+    let mut streams = software::schedule(machine, program)?;
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &machine.steps(&streams.layout.sizes));
     let places = Places { machine, program, streams: &streams, chip };
     let timeline = hardware::run(&places);
+    let chip = places.chip;
+    // A tenth of a large network's memory, and nobody asks again.
+    streams.waits = software::Waits::default();
+    let places = Places { machine, program, streams: &streams, chip };
     let (schedule, operands) = emit::emit(&places, &timeline, builder);
     let chip = Chip { operands, ..places.chip };
     Ok(Mapped { streams, timeline, schedule, chip, machine: machine.clone() })

@@ -42,8 +42,6 @@ pub trait Task {
 
     /// Where it runs.
     fn unit(&self) -> Self::Unit;
-    /// What it waits for.
-    fn waits(&self) -> &[Wait];
     /// What goes before it.
     fn priority(&self) -> Priority;
 }
@@ -89,10 +87,9 @@ struct Waiters {
 }
 
 impl Waiters {
-    fn of<T: Task>(tasks: &[T]) -> Self {
-        let waits = || tasks.iter().flat_map(Task::waits);
-        let mut first = vec![0u32; tasks.len() + 1];
-        waits().for_each(|wait| first[wait.node as usize + 1] += 1);
+    fn of<'w>(tasks: usize, waits: &impl Fn(usize) -> &'w [Wait]) -> Self {
+        let mut first = vec![0u32; tasks + 1];
+        (0..tasks).flat_map(waits).for_each(|wait| first[wait.node as usize + 1] += 1);
         let mut sum = 0;
         for count in &mut first {
             sum += *count;
@@ -100,8 +97,8 @@ impl Waiters {
         }
         let mut next = first.clone();
         let mut entries = vec![(WHOLE, 0); sum as usize];
-        for (index, task) in tasks.iter().enumerate() {
-            for wait in task.waits() {
+        for index in 0..tasks {
+            for wait in waits(index) {
                 let at = &mut next[wait.node as usize];
                 entries[*at as usize] = (wait.slot.unwrap_or(WHOLE), index as u32);
                 *at += 1;
@@ -153,19 +150,21 @@ impl<T: Task> Dispatcher<'_, T> {
     }
 }
 
-/// Runs `tasks`; `start` starts one, by its index, in a cycle.
-pub fn run<T: Task>(tasks: &[T], mut start: impl FnMut(u32, i64) -> Started) -> Times {
+/// Runs `tasks`, each of which waits for what `waits` has of its index; `start` starts one, by its index, in a cycle.
+pub fn run<'w, T: Task>(
+    tasks: &[T],
+    waits: impl Fn(usize) -> &'w [Wait],
+    mut start: impl FnMut(u32, i64) -> Started,
+) -> Times {
     let mut dispatcher = Dispatcher {
         tasks,
         queues: HashMap::new(),
         events: BinaryHeap::new(),
-        pending: tasks.iter().map(|task| task.waits().len() as u32).collect(),
-        waiters: Waiters::of(tasks),
+        pending: (0..tasks.len()).map(|task| waits(task).len() as u32).collect(),
+        waiters: Waiters::of(tasks.len(), &waits),
     };
-    for (index, task) in tasks.iter().enumerate() {
-        if task.waits().is_empty() {
-            dispatcher.make_ready(index as u32);
-        }
+    for task in (0..tasks.len()).filter(|&task| waits(task).is_empty()) {
+        dispatcher.make_ready(task as u32);
     }
     let mut times = Times { starts: vec![0; tasks.len()], ends: vec![0; tasks.len()] };
     let mut now = 0;
@@ -217,9 +216,6 @@ mod tests {
         fn unit(&self) -> u8 {
             self.unit
         }
-        fn waits(&self) -> &[Wait] {
-            &self.waits
-        }
         fn priority(&self) -> Priority {
             self.priority
         }
@@ -235,7 +231,8 @@ mod tests {
             task(1, &[Wait { node: 0, slot: Some(0) }], Priority::Rest, 2),
         ];
         // A task's first slot is done halfway.
-        let times = run(&tasks, |index, now| {
+        let waits = |task: usize| &*tasks[task].waits;
+        let times = run(&tasks, waits, |index, now| {
             let cycles = tasks[index as usize].cycles;
             Started { start: now, end: now + cycles, free: now + cycles, slots: vec![now + cycles / 2] }
         });

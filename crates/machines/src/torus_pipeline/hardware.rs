@@ -47,7 +47,7 @@ pub fn run(machine: &Pipeline, parameters: &Parameters, tasks: &Tasks) -> Timeli
         switches: HashMap::new(),
         tiles: HashMap::new(),
     };
-    let times = dispatcher::run(&tasks.tasks, |task, now| chip.start(task, now));
+    let times = dispatcher::run(&tasks.tasks, |task| &tasks.tasks[task].waits, |task, now| chip.start(task, now));
     let Chip { parts, rotations, switches, steps, tiles, .. } = chip;
     Timeline { starts: times.starts, ends: times.ends, parts, rotations, switches, steps, tiles }
 }

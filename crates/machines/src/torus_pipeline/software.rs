@@ -102,10 +102,6 @@ impl Scheduled for Task {
         self.unit
     }
 
-    fn waits(&self) -> &[Wait] {
-        &self.waits
-    }
-
     fn priority(&self) -> Priority {
         self.priority
     }

@@ -18,7 +18,7 @@ impl Replay<'_> {
                 let resources = self.plan.resources;
                 Description { resources, event, start: who.start, shift: who.shift }.to_string()
             }
-            Node::Repeat { .. } => String::new(),
+            Node::Repeat(_) => String::new(),
         }
     }
 

@@ -88,16 +88,17 @@ impl Replay<'_> {
     }
 
     fn snapshot(&self, action: &Action, log: Vec<ByValue>) -> Snapshot {
-        let Node::Repeat { footprint, .. } = &self.plan.nodes[action.node] else {
+        let Node::Repeat(own) = &self.plan.nodes[action.node] else {
             return Snapshot { time: action.time, busy: vec![], cells: vec![], actions: vec![], log };
         };
-        let mut own: Vec<Action> = Vec::new();
+        let footprint = &own.footprint;
+        let mut due: Vec<Action> = Vec::new();
         for &pending in self.agenda.iter() {
             if pending.phase != Phase::Resume && self.within(pending.instance, action.instance) {
-                own.push(pending);
+                due.push(pending);
             }
         }
-        own.sort_unstable();
+        due.sort_unstable();
         let event_in_flight = |action: &Action| {
             let accesses = matches!(action.phase, Phase::Read | Phase::Write);
             let in_flight = self.in_flight[action.in_flight].as_ref().filter(|_| accesses)?;
@@ -109,13 +110,14 @@ impl Replay<'_> {
             time: action.time,
             busy: footprint.resource_list.iter().map(unit).collect(),
             cells: footprint.cell_list.iter().map(look).collect(),
-            actions: own.into_iter().map(|action| (action, event_in_flight(&action))).collect(),
+            actions: due.into_iter().map(|action| (action, event_in_flight(&action))).collect(),
             log,
         }
     }
 
     fn settled(&self, node: usize, before: &Snapshot, now: &Snapshot, one: &Advance) -> bool {
-        let Node::Repeat { footprint, .. } = &self.plan.nodes[node] else { return false };
+        let Node::Repeat(own) = &self.plan.nodes[node] else { return false };
+        let footprint = &own.footprint;
         let mut units = before.busy.iter().zip(&now.busy);
         let units = units.all(|(before, now)| before.0 + one.cycles == now.0 && before.1 == now.1);
         let mut cells = footprint.cell_list.iter().zip(before.cells.iter().zip(&now.cells));
@@ -242,7 +244,8 @@ impl Replay<'_> {
                 inner.snapshot = None;
             }
         }
-        if let Node::Repeat { footprint, .. } = &self.plan.nodes[self.instances[instance].node] {
+        if let Node::Repeat(own) = &self.plan.nodes[self.instances[instance].node] {
+            let footprint = &own.footprint;
             for &resource in &footprint.resource_list {
                 let busy = &mut self.busy[resource];
                 busy.until += by.cycles;

@@ -94,11 +94,24 @@ impl AccessPlan<'_> {
     }
 }
 
-/// One event or loop.
+/// One event or loop. Schedules have millions of events, and few loops.
 #[derive(Debug)]
 pub(super) enum Node<'a> {
-    Event { event: &'a Event, accesses: Range<usize> },
-    Repeat { repeat: &'a Repeat, children: Range<usize>, earliest: i64, footprint: Rc<Footprint> },
+    /// An event, and the first of its accesses.
+    Event {
+        event: &'a Event,
+        accesses: usize,
+    },
+    Repeat(Box<Loop<'a>>),
+}
+
+/// A loop, with its body's nodes.
+#[derive(Debug)]
+pub(super) struct Loop<'a> {
+    pub repeat: &'a Repeat,
+    pub children: Range<usize>,
+    pub earliest: i64,
+    pub footprint: Rc<Footprint>,
 }
 
 /// What a loop touches.
@@ -206,8 +219,10 @@ impl<'a> Plan<'a> {
     /// The accesses of an event; a loop has none of its own.
     pub fn accesses_of(&self, node: &Node<'a>) -> &[AccessPlan<'a>] {
         match node {
-            Node::Event { accesses, .. } => &self.accesses[accesses.clone()],
-            Node::Repeat { .. } => &[],
+            Node::Event { event, accesses } => {
+                &self.accesses[*accesses..accesses + event.reads.len() + event.writes.len()]
+            }
+            Node::Repeat(_) => &[],
         }
     }
 
@@ -221,12 +236,12 @@ impl<'a> Plan<'a> {
                 Item::Event(event) => {
                     let reads = event.reads.iter().map(|access| (access, false));
                     let writes = event.writes.iter().map(|access| (access, true));
-                    let first = self.accesses.len();
+                    let accesses = self.accesses.len();
                     for (access, write) in reads.chain(writes) {
                         let access = self.access(access, write, parts);
                         self.accesses.push(access);
                     }
-                    Node::Event { event, accesses: first..self.accesses.len() }
+                    Node::Event { event, accesses }
                 }
                 Item::Repeat(repeat) => {
                     let span = (repeat.count as i128) * (repeat.period as i128);
@@ -235,7 +250,7 @@ impl<'a> Plan<'a> {
                         return Err(malformed(format!("a loop of {count} rounds with a period of {period} cycles")));
                     }
                     let footprint = Rc::clone(&parts.nothing);
-                    Node::Repeat { repeat, children: 0..0, earliest: earliest(&repeat.body), footprint }
+                    Node::Repeat(Box::new(Loop { repeat, children: 0..0, earliest: earliest(&repeat.body), footprint }))
                 }
             });
         }
@@ -249,9 +264,8 @@ impl<'a> Plan<'a> {
                     parts.bodies.insert(body, (inner, print));
                 }
                 let (inner, print) = parts.bodies[&body].clone();
-                if let Node::Repeat { children, footprint, .. } = &mut self.nodes[index] {
-                    *children = inner;
-                    *footprint = print;
+                if let Node::Repeat(own) = &mut self.nodes[index] {
+                    (own.children, own.footprint) = (inner, print);
                 }
             }
         }
@@ -275,7 +289,8 @@ impl<'a> Plan<'a> {
                         }
                     }
                 }
-                Node::Repeat { footprint, .. } => {
+                Node::Repeat(inner) => {
+                    let footprint = &inner.footprint;
                     resources.merge(&footprint.resources);
                     cells.merge(&footprint.cells);
                     written.merge(&footprint.written);

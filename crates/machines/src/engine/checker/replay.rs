@@ -204,7 +204,7 @@ impl<'a> Replay<'a> {
     /// they are in the order of time.
     fn items(&mut self, node: usize, instance: usize, base: i64, shift: Shift) {
         let of_round = match self.plan.nodes.get(self.instances[instance].node) {
-            Some(Node::Repeat { children, .. }) => children,
+            Some(Node::Repeat(own)) => &own.children,
             _ => &self.plan.top,
         };
         if !of_round.contains(&node) {
@@ -214,9 +214,9 @@ impl<'a> Replay<'a> {
         let mut action = Action { time, phase, node, access: 0, base, shift, round: 0, instance, in_flight: 0 };
         match &self.plan.nodes[node] {
             Node::Event { event, .. } => action.time += event.start,
-            Node::Repeat { repeat, earliest, .. } => {
-                action.base += repeat.start;
-                action.time = action.base + earliest;
+            Node::Repeat(inner) => {
+                action.base += inner.repeat.start;
+                action.time = action.base + inner.earliest;
                 action.phase = Phase::Round;
                 action.instance = self.instance(node, Some(instance), action.base, shift);
             }
@@ -228,17 +228,17 @@ impl<'a> Replay<'a> {
     fn after(&mut self, action: &Action) {
         match (action.phase, &self.plan.nodes[action.node]) {
             (Phase::Start, _) => self.items(action.node + 1, action.instance, action.base, action.shift),
-            (Phase::Round, Node::Repeat { repeat, .. }) if action.round == 0 => {
+            (Phase::Round, Node::Repeat(inner)) if action.round == 0 => {
                 let Instance { parent: Some(parent), shift, .. } = self.instances[action.instance] else { return };
-                self.items(action.node + 1, parent, action.base - repeat.start, shift);
+                self.items(action.node + 1, parent, action.base - inner.repeat.start, shift);
             }
             _ => {}
         }
     }
 
     fn round(&mut self, action: &Action) -> Step {
-        let Node::Repeat { repeat, children, .. } = &self.plan.nodes[action.node] else { return DONE };
-        let (repeat, first, instance) = (*repeat, children.start, action.instance);
+        let Node::Repeat(own) = &self.plan.nodes[action.node] else { return DONE };
+        let (repeat, first, instance) = (own.repeat, own.children.start, action.instance);
         if self.fold && !self.fold_at(action, repeat)? {
             return AGAIN;
         }
@@ -272,7 +272,8 @@ impl<'a> Replay<'a> {
             if running.disturbed && running.frozen.is_none() {
                 continue;
             }
-            let Node::Repeat { footprint, .. } = &self.plan.nodes[running.node] else { continue };
+            let Node::Repeat(inner) = &self.plan.nodes[running.node] else { continue };
+            let footprint = &inner.footprint;
             let touched = resource.is_some_and(|resource| footprint.resources.contains(resource))
                 || footprint.cells.contains_any(cells.clone());
             if !touched || self.within(instance, other) {

@@ -55,15 +55,19 @@ pub(crate) struct Emitter<'a> {
     timeline: &'a Timeline,
     builder: ScheduleBuilder,
     /// What passes registers ([`Chip::operands`]).
-    operands: HashMap<Vec<Value>, u32>,
+    operands: Operands,
     /// Events of rotations, by their times, the half of Private-A1 and the ciphertexts of the group.
     rotations: HashMap<(*const Rotation, u64, u32), Arc<Vec<schedule::Item>>>,
 }
 
 /// The schedule of `places` as `timeline` ran it, on the resources that `builder` has; and what passes the registers in it.
-pub(crate) fn emit(places: &Places<'_>, timeline: &Timeline, builder: ScheduleBuilder) -> (Schedule, Vec<Vec<Value>>) {
+pub(crate) fn emit(
+    places: &Places<'_>,
+    timeline: &Timeline,
+    builder: ScheduleBuilder,
+) -> (Schedule, Vec<Box<[Value]>>) {
     let Places { machine, streams, ref chip, .. } = *places;
-    let (operands, rotations) = (HashMap::new(), HashMap::new());
+    let (operands, rotations) = (Operands::default(), HashMap::new());
     let mut emitter = Emitter { places, machine, streams, chip, timeline, builder, operands, rotations };
     let groups = &streams.groups;
     let mut first = 0;
@@ -73,11 +77,29 @@ pub(crate) fn emit(places: &Places<'_>, timeline: &Timeline, builder: ScheduleBu
         emitter.work(first..end);
         first = end;
     }
-    let mut operands = vec![Vec::new(); emitter.operands.len()];
-    for (values, number) in emitter.operands {
-        operands[number as usize] = values;
+    (emitter.builder.finish(), emitter.operands.numbered)
+}
+
+/// What passes registers, by number: equal ones have one, but where another of the same hash came first. A network has millions.
+#[derive(Default)]
+struct Operands {
+    numbered: Vec<Box<[Value]>>,
+    by_hash: HashMap<u64, u32>,
+}
+
+impl Operands {
+    fn number(&mut self, values: Vec<Value>) -> u32 {
+        let hash = hash_of(values.iter());
+        let next = self.numbered.len() as u32;
+        let number = *self.by_hash.entry(hash).or_insert(next);
+        match self.numbered.get(number as usize) {
+            Some(known) if **known == *values => number,
+            _ => {
+                self.numbered.push(values.into());
+                next
+            }
+        }
     }
-    (emitter.builder.finish(), operands)
 }
 
 /// What [`Emitter::times`] says of an instruction.
@@ -222,10 +244,7 @@ impl Emitter<'_> {
         } else {
             let rows = self.rows(node);
             let operands = &mut self.operands;
-            let mut name = |values: Vec<Value>| {
-                let next = operands.len() as u32;
-                *operands.entry(values).or_insert(next)
-            };
+            let mut name = |values: Vec<Value>| operands.number(values);
             for event in self.places.events(place, &self.streams.nodes[node as usize], rows, &mut name) {
                 self.builder.event(Event { start: start + event.start, ..event });
             }

@@ -81,7 +81,7 @@ impl<'a> Places<'a> {
     /// The events of node `info`, which is no transfer and no blind rotation, from its start on.
     pub fn events(&self, place: &GroupPlace<'_>, info: &Node, rows: KeyRows, name: Naming<'_>) -> Vec<Event> {
         let i = &info.instruction;
-        let occupancy = info.occupancy.max(1);
+        let occupancy = i64::from(info.occupancy.max(1));
         let moves = match (i.opcode, info.unit) {
             (_, Unit::Lanes(lane)) => return self.vector_events(place, info, u64::from(lane), rows, name),
             (Opcode::FillTwiddles, _) => vec![self.fill_twiddles()],
@@ -95,7 +95,7 @@ impl<'a> Places<'a> {
                 (read.first, read.last) = (0, (occupancy - 1) as u32);
             }
             for write in &mut moves.writes {
-                (write.first, write.last) = (info.latency as u32, (info.latency + occupancy - 1) as u32);
+                (write.first, write.last) = (info.latency, info.latency + (occupancy - 1) as u32);
             }
             Event {
                 resource: moves.resource,
@@ -122,7 +122,7 @@ impl<'a> Places<'a> {
             (read.first, read.last) = (0, (occupancy - 1) as u32);
         }
         for write in &mut writes {
-            (write.first, write.last) = (info.latency as u32, (info.latency + occupancy - 1) as u32);
+            (write.first, write.last) = (info.latency, info.latency + (occupancy - 1) as u32);
         }
         let kinds = &self.chip.kinds;
         let kind = if info.unit == Unit::KeyDma { kinds.load_twiddles } else { kinds.transfer };

@@ -114,7 +114,7 @@ pub struct Chip {
     /// Each lane group's vector of results.
     pub results: Vec<MemoryId>,
     /// What passes a register or leaves the lanes at a time, by the number that it is known by.
-    pub operands: Vec<Vec<Value>>,
+    pub operands: Vec<Box<[Value]>>,
     pub lanes: Vec<Resource>,
     /// Coefficients a cycle of a row's path: the columns of its bank of Private-A1.
     pub path_coefficients: usize,

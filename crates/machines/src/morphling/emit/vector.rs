@@ -62,7 +62,7 @@ impl Places<'_> {
         name: Naming<'_>,
     ) -> Vec<Event> {
         let i = &info.instruction;
-        let occupancy = info.occupancy.max(1);
+        let occupancy = i64::from(info.occupancy.max(1));
         let vectors = match i.opcode {
             Opcode::ModulusSwitch => self.modulus_switch(place, i, lane),
             Opcode::SampleExtract => self.sample_extract(place, i, lane),
@@ -121,7 +121,7 @@ impl Places<'_> {
         let index = name(results.iter().map(|result| result.value).collect());
         let value = Value { class, ciphertext: 0, iteration: 0, index };
         // A crossbar's register before the banks.
-        let returned = info.latency - (latency::RESULT_RETURN as i64 - 1);
+        let returned = i64::from(info.latency) - (latency::RESULT_RETURN as i64 - 1);
         let leave = |span| self.result(lane, value, bytes, span);
         let lanes = self.chip.lanes[lane as usize];
         events.push(event(lanes, read, vectors.kind, vectors.work, streams, vec![leave(span(returned - 1 - read))]));
@@ -246,7 +246,7 @@ impl Places<'_> {
     fn key_rows(&self, info: &Node, order: impl Iterator<Item = u64>) -> Vec<Access> {
         let layout = &self.streams.layout;
         let (i, sets) = (&info.instruction, layout.sets as i64);
-        let begins = |phase: i64| phase * info.occupancy / sets;
+        let begins = |phase: i64| phase * i64::from(info.occupancy) / sets;
         let section = |(phase, set): (i64, u64)| {
             let rows = layout.tile_rows(set);
             let bytes = (rows.end - rows.start) * layout.sizes.small;

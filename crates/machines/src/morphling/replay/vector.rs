@@ -80,7 +80,7 @@ impl Event<'_, '_> {
 
     /// Names of what passes a register.
     fn names(&self, access: &Access) -> &[Value] {
-        self.context.chip.operands.get(access.value.index as usize).map_or(&[], Vec::as_slice)
+        self.context.chip.operands.get(access.value.index as usize).map_or(&[], |names| names)
     }
 
     /// What has come to the registers, register after register, with the names that the schedule gives it.

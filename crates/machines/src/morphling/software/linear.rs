@@ -73,7 +73,7 @@ impl Writer<'_> {
                     }
                     // Operands and sums may all lie in one bank, which gives a vector a cycle.
                     let vectors = self.vectors(layer.dimension as u64 + 1);
-                    let occupancy = (products.max(operands) as u64 * vectors) as i64;
+                    let occupancy = (products.max(operands) as u64 * vectors) as u32;
                     let moved = (occupancy, operands as u64 * vectors, sums as u64 * vectors);
                     let node = self.lanes(work, waits, moved, Priority::Rest);
                     last[lane] = Some(node);

@@ -37,19 +37,17 @@ pub enum Unit {
     Lanes(u8),
 }
 
-/// An instruction with its needs.
+/// An instruction, and how long it takes. A network has tens of millions.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The instruction.
     pub instruction: Instruction,
     /// Where it runs.
     pub unit: Unit,
-    /// What it waits for.
-    pub waits: Box<[Wait]>,
     /// Cycles that it holds the unit; those of a blind rotation and of a transfer come from their dispatch.
-    pub occupancy: i64,
+    pub occupancy: u32,
     /// Cycles from reading its first operand to writing its first result.
-    pub latency: i64,
+    pub latency: u32,
     /// Which instructions go before it.
     pub priority: Priority,
 }
@@ -61,12 +59,28 @@ impl Task for Node {
         self.unit
     }
 
-    fn waits(&self) -> &[Wait] {
-        &self.waits
-    }
-
     fn priority(&self) -> Priority {
         self.priority
+    }
+}
+
+/// What every node waits for, node after node.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    ends: Vec<u32>,
+    all: Vec<Wait>,
+}
+
+impl Waits {
+    fn push(&mut self, waits: Vec<Wait>) {
+        self.all.extend(waits);
+        self.ends.push(self.all.len() as u32);
+    }
+
+    /// What node `node` waits for.
+    pub fn of(&self, node: usize) -> &[Wait] {
+        let first = node.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.all[first as usize..self.ends[node] as usize]
     }
 }
 
@@ -106,6 +120,8 @@ pub struct Streams {
     pub layout: Layout,
     /// Nodes, in stream order.
     pub nodes: Vec<Node>,
+    /// What each of them waits for, until they have been dispatched.
+    pub waits: Waits,
     /// Groups, in order.
     pub groups: Vec<Group>,
 }
@@ -228,6 +244,7 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
             rotations,
             layout,
             nodes: Vec::new(),
+            waits: Waits::default(),
             groups: Vec::new(),
         },
         stored: HashMap::new(),
@@ -296,7 +313,7 @@ impl Writer<'_> {
         let bytes = words * WORD_BYTES as u32;
         let fetch = &mut self.streams.nodes[self.fetch as usize];
         fetch.instruction.amount = bytes;
-        fetch.latency = self.machine.memory_latency as i64;
+        fetch.latency = self.machine.memory_latency as u32;
         self.streams.groups.push(group);
     }
 
@@ -321,20 +338,20 @@ impl Writer<'_> {
         instruction: Instruction,
         unit: Unit,
         mut waits: Vec<Wait>,
-        occupancy: i64,
-        latency: i64,
+        occupancy: u32,
+        latency: u32,
         priority: Priority,
     ) -> u32 {
         cancel::check();
         waits.sort_unstable();
         waits.dedup();
-        let waits = waits.into();
-        self.streams.nodes.push(Node { instruction, unit, waits, occupancy, latency, priority });
+        self.streams.waits.push(waits);
+        self.streams.nodes.push(Node { instruction, unit, occupancy, latency, priority });
         self.streams.nodes.len() as u32 - 1
     }
 
     fn dma(&mut self, instruction: Instruction, waits: Vec<Wait>, priority: Priority) -> u32 {
-        self.push(instruction, Unit::Dma, waits, 0, self.machine.memory_latency as i64, priority)
+        self.push(instruction, Unit::Dma, waits, 0, self.machine.memory_latency as u32, priority)
     }
 
     fn vectors(&self, elements: u64) -> u64 {
@@ -347,15 +364,15 @@ impl Writer<'_> {
         &mut self,
         instruction: Instruction,
         waits: Vec<Wait>,
-        (compute, loads, results): (i64, u64, u64),
+        (compute, loads, results): (u32, u64, u64),
         priority: Priority,
     ) -> u32 {
         let depth = self.machine.depth;
         // The last register is read in the cycle after the one in which it is written.
-        let latency = (latency::register_load(depth) + latency::vector_lane(depth) + latency::RESULT_RETURN) as i64 - 1;
+        let latency = (latency::register_load(depth) + latency::vector_lane(depth) + latency::RESULT_RETURN) as u32 - 1;
         // One that follows reads what this one writes as it streams.
         let moves = self.machine.load_cycles(loads).max(self.machine.return_cycles(results));
-        let occupancy = compute.max(moves as i64).max(latency + 1);
+        let occupancy = compute.max(moves as u32).max(latency + 1);
         let unit = Unit::Lanes(instruction.unit);
         self.push(instruction, unit, waits, occupancy, latency, priority)
     }
@@ -370,8 +387,8 @@ impl Writer<'_> {
         priority: Priority,
     ) -> u32 {
         let in_bank = bank_bytes.div_ceil(self.machine.bank_bytes());
-        let occupancy = bytes.div_ceil(self.machine.network.link).max(in_bank) as i64;
-        let latency = 2 * self.machine.depth.memory as i64 - 1;
+        let occupancy = bytes.div_ceil(self.machine.network.link).max(in_bank) as u32;
+        let latency = 2 * self.machine.depth.memory as u32 - 1;
         self.push(instruction, Unit::Link, waits, occupancy, latency, priority)
     }
 
@@ -426,13 +443,13 @@ impl Writer<'_> {
         load.length = layout.sizes.ring_degree as u32;
         let pieces = layout.twiddles();
         load.amount = pieces.iter().map(|piece| piece.bursts * BURST_BYTES).sum::<u64>() as u32;
-        let latency = self.machine.memory_latency as i64;
+        let latency = self.machine.memory_latency as u32;
         let loaded = self.push(load, Unit::KeyDma, vec![Wait::all(self.fetch)], 0, latency, Priority::Rotation);
         let fill = Instruction { opcode: Opcode::FillTwiddles, unit: self.machine.xpus as u8, ..load };
         // Each bank reads its share as fast as it reads a key.
         let points = pieces.iter().map(|piece| piece.bursts * BURST_BYTES / POINT_BYTES).max().unwrap_or(0);
-        let occupancy = points.div_ceil(self.machine.streams().row_points) as i64;
-        self.push(fill, Unit::Array, vec![Wait::all(loaded)], occupancy, KEY_HOP, Priority::Rotation)
+        let occupancy = points.div_ceil(self.machine.streams().row_points) as u32;
+        self.push(fill, Unit::Array, vec![Wait::all(loaded)], occupancy, KEY_HOP as u32, Priority::Rotation)
     }
 
     fn load_slot(&mut self, work: &Bootstraps, group: &Group, slot: u64, half: u64) -> u32 {
@@ -483,7 +500,7 @@ impl Writer<'_> {
             let mut waits = self.free(Buffer::SharedIn(shared_entry));
             waits.push(Wait::all(loaded));
             let vectors = served * self.vectors(sizes.lwe_dimension + 1);
-            let moved = (vectors as i64, vectors, vectors);
+            let moved = (vectors as u32, vectors, vectors);
             switched.push(Wait::all(self.lanes(switch, waits, moved, Priority::Rotation)));
         }
         self.users.insert(Buffer::SmallIn(small_entry), switched.clone());
@@ -559,7 +576,7 @@ impl Writer<'_> {
                 let mut waits = self.free(Buffer::Large(large_entry));
                 waits.push(Wait::all(stored));
                 let vectors = mine * self.vectors(sizes.large_dimension + 1);
-                let moved = (vectors as i64, vectors, vectors);
+                let moved = (vectors as u32, vectors, vectors);
                 readers.push(Wait::all(self.lanes(extract, waits, moved, Priority::Rest)));
             }
             self.users.insert(Buffer::SharedOut(out_entry), readers.clone());
@@ -639,7 +656,7 @@ impl Writer<'_> {
         let served = |lane| group_lane_count(self.machine, lane, group_positions);
         // All groups take the time of the one with most ciphertexts, so that none meets another at a set of banks.
         let most = (0..self.machine.lane_groups).map(served).max().unwrap_or(0);
-        let cycles = (layout.sets * most) as i64 * switch_cycles(self.machine, &layout);
+        let cycles = (layout.sets * most) as u32 * switch_cycles(self.machine, &layout);
         let sums = most * switch_blocks(self.machine, &layout) * self.vectors(sizes.lwe_dimension + 1);
         for tile in 0..tiles {
             let entry = tile % layout.tiles.entries;
@@ -700,15 +717,15 @@ pub fn switch_blocks(machine: &Morphling, layout: &Layout) -> u64 {
 /// Cycles of a key switch of one ciphertext by the rows of one set: digits of the mask elements, a vector at a time; then one vector
 /// product for each row. Sums and mask elements come to the registers with the rows; from the same bank they take turns with
 /// them.
-fn switch_cycles(machine: &Morphling, layout: &Layout) -> i64 {
+fn switch_cycles(machine: &Morphling, layout: &Layout) -> u32 {
     let (rows, sizes) = (switch_rows(layout), &layout.sizes);
     let vectors = (sizes.lwe_dimension + 1).div_ceil(machine.lanes);
     let digits = rows.div_ceil(machine.lanes);
     let loads = rows * vectors + digits * (vectors + 1);
     let bank = machine.private_b / machine.private_b_banks;
     let one_bank = layout.tiles.end().saturating_sub(1) / bank >= layout.sums.offset / bank;
-    let in_turn = if one_bank { loads as i64 } else { 0 };
-    ((digits + rows * vectors) as i64).max(machine.load_cycles(loads) as i64).max(in_turn)
+    let in_turn = if one_bank { loads } else { 0 };
+    (digits + rows * vectors).max(machine.load_cycles(loads)).max(in_turn) as u32
 }
 
 /// Elements of slot `slot` of `group`, as a range of its work's elements.
