@@ -2,12 +2,12 @@
 //!
 //! They are, but for the error of polynomial products: tfhe-rs has a fit of its own transform's, ours is derived for our own, and measured
 //! (`the_f64_transform_where_it_shows`). With its fit in the place of ours every stated probability comes out, and with ours about as much; what has
-//! none, exact products, has up to 7 % less noise in large rings and long sums.
+//! none, exact products, has 5 to 25 % less noise in large rings and long sums.
 
 use super::*;
 use polyfabric_kernels::{Gadget, RingDegree};
 
-/// A set of tfhe-rs 1.8.2, `shortint/parameters/v1_0`, those without noise reduction before the modulus switch.
+/// A set of tfhe-rs 1.8.2: of `shortint/parameters/v1_0` those without noise reduction before the modulus switch, of `v1_4` those that centre before it.
 struct Stated {
     name: &'static str,
     /// n, k, N.
@@ -22,6 +22,8 @@ struct Stated {
     values: f64,
     /// log2 of the failure probability.
     failure: f64,
+    /// How phases are rounded.
+    rounding: PhaseRounding,
 }
 
 fn stated() -> Vec<Stated> {
@@ -33,8 +35,9 @@ fn stated() -> Vec<Stated> {
         norm,
         values,
         failure,
+        rounding: PhaseRounding::Nearest,
     };
-    vec![
+    let nearest = vec![
         set("1_0, 2M64", [684, 2, 512], [[7, 2], [3, 4]], [-14.3684, -22.8315], 1.0, 2.0, -64.093),
         set("1_1, 2M64", [781, 4, 512], [[23, 1], [4, 3]], [-16.7829, -48.3204], 3.0, 4.0, -64.010),
         set("2_2, 2M64", [833, 1, 2048], [[23, 1], [3, 5]], [-18.0772, -48.3204], 5.0, 16.0, -64.014),
@@ -44,7 +47,19 @@ fn stated() -> Vec<Stated> {
         set("2_5, 2M64", [1046, 1, 16384], [[15, 2], [2, 10]], [-23.3791, -62.0], 42.0, 128.0, -64.010),
         set("4_4, 2M40", [1096, 1, 32768], [[15, 2], [4, 5]], [-24.6237, -62.0], 17.0, 256.0, -40.107),
         set("4_4, TUniform, 2M40", [1077, 1, 32768], [[15, 2], [3, 7]], [-23.7925, -61.7869], 17.0, 256.0, -41.009),
-    ]
+    ];
+    let centred = vec![
+        set("1_1, 2M128", [837, 4, 512], [[23, 1], [5, 3]], [-18.1768, -48.3204], 3.0, 4.0, -128.186),
+        set("1_3, 2M128", [904, 1, 2048], [[23, 1], [3, 6]], [-19.8445, -48.3204], 15.0, 16.0, -128.103),
+        set("2_2, TUniform, 2M128", [918, 1, 2048], [[23, 1], [4, 4]], [-19.7925, -47.7925], 5.0, 16.0, -129.581),
+        set("3_2, 2M128", [928, 1, 4096], [[23, 1], [2, 9]], [-20.4419, -62.0], 4.0, 32.0, -128.041),
+        set("6_2, 2M128", [1101, 1, 65536], [[15, 2], [3, 7]], [-24.7481, -62.0], 4.0, 256.0, -129.438),
+        set("1_7, 2M128", [1104, 1, 65536], [[9, 4], [3, 7]], [-24.8228, -62.0], 255.0, 256.0, -128.787),
+        set("2_6, 2M128", [1108, 1, 65536], [[11, 3], [3, 7]], [-24.9224, -62.0], 85.0, 256.0, -129.137),
+        set("5_3, 2M128", [1113, 1, 65536], [[15, 2], [3, 7]], [-25.0468, -62.0], 8.0, 256.0, -129.155),
+    ];
+    let centred = centred.into_iter().map(|set| Stated { rounding: PhaseRounding::Centred, ..set });
+    nearest.into_iter().chain(centred).collect()
 }
 
 impl Stated {
@@ -76,14 +91,18 @@ impl Stated {
             * (k + 1.0).powf(1.01827)
     }
 
-    /// Variance of what a look-up reads with products computed by `transform`, key switch and modulus switch included.
+    /// Variance of what a look-up reads with products computed by `transform`, key switch and modulus switch included. That of the body's rounding, which
+    /// tfhe-rs leaves out where it centres, is taken off.
     fn variance(&self, transform: Transform) -> f64 {
         let formulas = self.formulas();
         let [log2_base, levels] = self.gadgets[1];
         let switch = formulas.key_switch(Gadget { log2_base, levels });
-        let rounding = formulas.modulus_switch(PhaseRounding::Nearest, 0);
+        let mut rounding = formulas.modulus_switch(self.rounding, 0).second_moment();
+        if self.rounding == PhaseRounding::Centred {
+            rounding *= 1.0 - 1.0 / (1.0 + formulas.lwe_dimension as f64 / 4.0);
+        }
         let result = formulas.blind_rotation(transform).second_moment();
-        self.norm * self.norm * result + switch.second_moment() + rounding.second_moment()
+        self.norm * self.norm * result + switch.second_moment() + rounding
     }
 
     fn failure(&self, variance: f64) -> f64 {
@@ -105,7 +124,7 @@ fn with_the_fit_of_its_transform_every_stated_probability_comes_out() {
     }
 }
 
-/// Ours is the larger error where one shows, by 2 % of the variance at most; left out, as with exact products, it would be what large rings and long sums lack.
+/// Ours is the larger error where one shows, by 5 % of the variance at most; left out, as with exact products, it would be what large rings and long sums lack.
 #[test]
 fn the_difference_is_the_transforms() {
     let mut lacking = 0f64;
@@ -119,8 +138,8 @@ fn the_difference_is_the_transforms() {
             set.failure,
             100.0 * (exact / theirs - 1.0)
         );
-        assert!((0.999..1.03).contains(&(ours / theirs)), "{}", set.name);
+        assert!((0.999..1.05).contains(&(ours / theirs)), "{}", set.name);
         lacking = lacking.max(1.0 - exact / theirs);
     }
-    assert!((0.05..0.13).contains(&lacking), "{lacking}");
+    assert!((0.2..0.3).contains(&lacking), "{lacking}");
 }
