@@ -1,7 +1,4 @@
-"""A first program with encrypted integers: who bids most, and by how much, without anybody seeing a bid.
-
-python examples/integers.py
-"""
+"""Who bids most, and by how much, without anybody seeing a bid."""
 
 import polyfabric as pf
 

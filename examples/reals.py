@@ -1,7 +1,4 @@
-"""A first program with encrypted real numbers: a risk from ten figures, which nobody but their owner sees.
-
-python examples/reals.py
-"""
+"""A risk from ten figures that nobody but their owner sees."""
 
 import numpy as np
 import polyfabric as pf
@@ -11,7 +8,7 @@ WEIGHTS = np.linspace(-1, 1, 10)
 
 @pf.program(x=pf.Real.vector(10))
 def risk(x: pf.SlotValue) -> pf.SlotValue:
-    """A weighted sum through a sigmoid, as a polynomial on an interval that holds it."""
+    """A weighted sum through a sigmoid, as a polynomial."""
     return pf.chebyshev(pf.dot(WEIGHTS, x), lambda u: 1 / (1 + np.exp(-u)), 15, (-8, 8))
 
 
