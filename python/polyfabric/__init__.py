@@ -13,6 +13,8 @@ accelerator would take.
 
 from __future__ import annotations
 
+# The first: from here on Ctrl-C leaves no traceback of the imports that follow.
+from . import interrupts as _interrupts  # noqa: F401 - see there
 from ._native import instruction_set
 from .errors import (
     CancelledError,

@@ -11,16 +11,25 @@ from pathlib import Path
 import pytest
 
 PROMPT = 0.2
-"""Seconds from the signal to the end of the operation. Where other work keeps the processors busy, of processor time on each of two."""
+"""Seconds from the signal to the end of the operation, without those in which other work kept a thread of it from a processor."""
 
 # Each says that it is about to begin, does something long, and how long after the signal it has come back.
 SCRIPT = """
-import signal, time, sys
+import os, signal, time, sys
 import polyfabric as pf
 from polyfabric import execution
 at = []
+def waited():
+    # Seconds that each thread was ready to run and did not, by the scheduler.
+    threads = {{}}
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            threads[thread] = int(open(f"/proc/self/task/{{thread}}/schedstat").read().split()[1]) / 1e9
+        except OSError:
+            pass
+    return threads
 def interrupted(number, frame):
-    at.extend((time.perf_counter(), time.process_time()))
+    at.extend((time.perf_counter(), waited()))
     raise KeyboardInterrupt
 signal.signal(signal.SIGINT, interrupted)
 {prepare}
@@ -28,7 +37,8 @@ print("ready", flush=True)
 try:
     {work}
 except KeyboardInterrupt:
-    print("ended", min(time.perf_counter() - at[0], (time.process_time() - at[1]) / 2), flush=True)
+    taken, late = time.perf_counter() - at[0], waited()
+    print("ended", taken - max(late[thread] - at[1].get(thread, 0) for thread in late), flush=True)
 {after}
 """
 
@@ -150,3 +160,27 @@ def test_the_command_line_ends_and_writes_nothing(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "interrupted" in error
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["run pbs --batch 5000", "machines"])
+@pytest.mark.parametrize("module", [False, True])
+def test_an_interrupt_of_the_imports_leaves_no_traceback(command: str, module: bool, tmp_path: Path) -> None:
+    script = [sys.executable, "-m", "polyfabric"] if module else [str(Path(sys.executable).with_name("polyfabric"))]
+    for _ in range(4):
+        process = subprocess.Popen(
+            [*script, *command.split()],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        # Until its first module is there: before that, it is the interpreter that begins.
+        maps = Path(f"/proc/{process.pid}/maps")
+        while "_native" not in maps.read_text() and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        assert process.returncode == 130, error
+        assert "interrupted" in error
+        assert "Traceback" not in error

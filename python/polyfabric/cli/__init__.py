@@ -12,6 +12,7 @@ import click
 
 from .._native import instruction_set
 from ..errors import Error, InternalError
+from ..interrupts import INTERRUPTED, raise_again
 from .bench import bench
 from .compare import compare
 from .console import error_line
@@ -22,9 +23,6 @@ from .reproduce import reproduce
 from .run import run
 from .simulate import simulate
 from .widths import widths
-
-INTERRUPTED = 130
-"""Status of a process that Ctrl-C has ended: 128 and the number of the signal."""
 
 
 class _Group(click.Group):
@@ -72,8 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line; the process ends with status 0, 1 (an answer is wrong), 2 (the call is) or 3 (a defect)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        raise_again()
         status = cli.main(args=given, prog_name="polyfabric", standalone_mode=False)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         error_line("interrupted")
         sys.stdout.flush()
         sys.stderr.flush()
