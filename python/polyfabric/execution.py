@@ -102,8 +102,8 @@ def run_plan(
 
     With a plan for a machine, the schedule that is reported on is carried out, on the ciphertexts.
     """
-    workers(threads)
     on = _place_of(planned, on)
+    expect_threads(on, threads)
     planned.check_flood(flood)
     flat = planned.program.flatten(inputs)
     expected = planned.evaluate(flat)
@@ -151,6 +151,7 @@ def execute(
 ) -> tuple[Ciphertexts, Report | None]:
     """What the server does: ciphertexts in, ciphertexts out, and the machine's report if its schedule was carried out."""
     simulation, on = None, _place_of(planned, on)
+    expect_threads(on, threads)
     if planned.machine is not None:
         mapped = planned.machine.map(planned)
         if mapped.compiled:
@@ -162,6 +163,15 @@ def execute(
         results = planned.compute(server, ciphertexts, count, progress)
         lap("execute")
     return planned.hidden(server, results), simulation
+
+
+def expect_threads(on: str, threads: int | None) -> None:
+    """Refuses a number of threads that cannot be, or that the place to run does not take."""
+    workers(threads)
+    if threads is not None and on != HERE[0]:
+        raise InputError(
+            f"threads={threads} (--threads) is how many processors {HERE[0]} takes, and this runs on {on}; leave it out"
+        )
 
 
 def _place_of(planned: Plan, on: str | None) -> str:

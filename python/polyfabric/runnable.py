@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ class Runnable(TracedProgram):
 
     def run(
         self,
-        inputs: Mapping[str, Any],
+        inputs: Mapping[str, Any] | None = None,
         *,
         on: str = "cpu",
         parameters: str | Parameters | None = None,
@@ -64,8 +65,9 @@ class Runnable(TracedProgram):
         key_switch: str | None = None,
         flood: float | None = None,
         progress: ProgressHook | None = None,
+        **unknown: Any,  # noqa: ANN401 - refused
     ) -> RunResult:
-        """Encrypts, executes, decrypts, and compares with the program in the clear.
+        """Encrypts, executes, decrypts, and compares with the program in the clear. `inputs` are a dictionary, by name.
 
         `on` is "cpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, carried out on the ciphertexts with
         its arithmetic. Without `parameters`, the cheapest set that carries the program is taken; those of your own are `pf.SlotParameters` or a file, of CKKS
@@ -81,6 +83,8 @@ class Runnable(TracedProgram):
         choice, or a name ("listing1", "d8"); without it, "auto" on a machine if no set is named. `flood`, with CKKS, is for outputs that others will see:
         noise of that deviation is added to every slot, and a warning says what it hides.
         """
+        if inputs is None or unknown:
+            raise self._not_given(inputs, unknown)
         options = PlanOptions(
             parameters=parameters,
             max_failure=max_failure,
@@ -95,6 +99,17 @@ class Runnable(TracedProgram):
             return execution.run(
                 self, inputs, options, on=on, keys=keys, threads=threads, flood=flood, progress=progress
             )
+
+    def _not_given(self, inputs: Mapping[str, Any] | None, unknown: Mapping[str, Any]) -> InputError:
+        """Why `run` was called without inputs, or with what it does not take, and how it is called."""
+        values = ", ".join(f'"{name}": ..' for name in self.inputs)
+        call = f"{self.name}.run({{{values}}})"
+        other = next((name for name in unknown if name not in self.inputs), None)
+        if other is not None:
+            options = [name for name, own in signature(Runnable.run).parameters.items() if own.kind is own.KEYWORD_ONLY]
+            return InputError(f"{self.name}: run has no option {other!r}; {suggestion(other, options)}")
+        what = "inputs are missing" if inputs is None and not unknown else "inputs are given as one dictionary"
+        return InputError(f"{self.name}: {what}; write {call}")
 
     def simulate(
         self,

@@ -143,6 +143,28 @@ def test_inputs_are_of_what_encrypts_them(polyfabric):
     assert "--input is of a run, and --cost runs nothing; leave one of the two out" in " ".join(done.err.split())
 
 
+def test_processors_and_places_are_of_what_is_executed(polyfabric):
+    common = ("run", "pbs+ks", "--params", "toy-512-k2", "--max-failure", "0", "--keys", "keys")
+    threads = "--threads is of what is executed; give it with --step execute, or without --step"
+    place = "--on interpreter is of what is executed; give it with --step execute, or without --step"
+    assert polyfabric(*common, "--step", "encrypt").status == 0
+    for step in ("keys", "encrypt", "decrypt"):
+        for given, told in ((("--threads", "2"), threads), (("--on", "interpreter"), place)):
+            done = polyfabric(*common, "--step", step, *given)
+            assert done.status == 2
+            assert told in " ".join(done.err.split())
+    assert polyfabric(*common, "--step", "execute", "--threads", "2").status == 0
+    assert polyfabric(*common, "--step", "execute", "--on", "interpreter").status == 0
+    for on in ("interpreter", "morphling"):
+        done = polyfabric("run", "pbs+ks", "--on", on, "--threads", "2")
+        assert done.status == 2
+        assert f"--threads) is how many processors cpu takes, and this runs on {on}" in " ".join(done.err.split())
+    for given in (("--threads", "2"), ("--report", "there"), ("--keys", "keys"), ("--flood", "0")):
+        done = polyfabric("run", "pbs+ks", "--cost", *given)
+        assert done.status == 2
+        assert f"{given[0]} is of a run, and --cost runs nothing" in " ".join(done.err.split())
+
+
 def test_run_in_three_steps_through_files(polyfabric, tmp_path):
     client, server = tmp_path / "client", tmp_path / "server"
     server.mkdir()

@@ -158,3 +158,20 @@ def test_a_set_under_128_bits_warns(snapshot):
     with pytest.warns(UserWarning, match="under the standard 128") as caught:
         small.cost("strix-I")
     snapshot(str(caught[0].message))
+
+
+def test_a_call_without_inputs_is_told_how_it_is_made():
+    for program in (small, pf.program("slots", x=pf.Real.vector(3))(lambda x: x + x)):
+        values = ", ".join(f'"{name}": ..' for name in program.inputs)
+        call = f"write {program.name}.run({{{values}}})"
+        with pytest.raises(pf.InputError, match=re.escape(f"inputs are missing; {call}")):
+            program.run()
+        with pytest.raises(pf.InputError, match=re.escape(f"inputs are given as one dictionary; {call}")):
+            program.run(x=1)
+        with pytest.raises(pf.InputError, match=r"run has no option 'thread'; did you mean threads\?"):
+            program.run({"x": 1}, thread=2)
+
+
+def test_a_range_that_is_none_is_told_with_its_place():
+    with pytest.raises(pf.ProgramError, match=r"^tests/python/test_language_errors\.py:\d+: pf\.Int\(5, 4\): 5 to 4 by 1 "):
+        pf.Int(5, 4)

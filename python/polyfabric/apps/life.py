@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import Bool, Program, Value, _native, program
-from ..computer import workers
 from ..errors import InputError, NoiseError
-from ..execution import execute
+from ..execution import execute, expect_threads
 from ..keys import Keys, matching
 from ..machines import Machine
 from ..progress import ProgressHook
@@ -253,7 +252,7 @@ def play(
     """Plays `generations` steps of an encrypted board; `show` sees each as it is decrypted, the given one first."""
     if generations < 1:
         raise InputError(f"{generations} generations; play one at least")
-    workers(threads)
+    expect_threads(on, threads)
     if keys is not None:
         parameters = matching(keys, parameters)
     rows, columns = board.shape

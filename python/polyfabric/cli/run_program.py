@@ -21,9 +21,11 @@ def run(options: RunOptions) -> int:
     scheme = programs.scheme_of(options.program, options.parameters)
     options.take_only(*(name for name in FLAGS if name not in OWNERS))
     if options.cost:
-        for name in ("given", "step"):
-            if name in options.extras:
-                raise InputError(f"{FLAGS[name]} is of a run, and --cost runs nothing; leave one of the two out")
+        of_runs = {"--threads": options.threads, "--report": options.report_to}
+        of_runs |= {FLAGS[name]: options.extras.get(name) for name in ("given", "step", "folder", "flood")}
+        for flag, given in of_runs.items():
+            if given is not None:
+                raise InputError(f"{flag} is of a run, and --cost runs nothing; leave one of the two out")
         return _cost(options)
     if options.unroll != 1 and options.folder is not None:
         raise InputError("--unroll is not taken with --keys, whose files are of one bit an iteration; leave it out")
@@ -71,6 +73,14 @@ def _step(options: RunOptions, scheme: str) -> int:
         raise InputError("--measure is of a whole run; leave it out with --step")
     if options.given and options.step != "encrypt":
         raise InputError("--input is of what is encrypted; give it with --step encrypt, or without --step")
+    if options.step != "execute":
+        if options.threads is not None:
+            raise InputError("--threads is of what is executed; give it with --step execute, or without --step")
+        if options.on == "interpreter":
+            raise InputError(
+                "--on interpreter is of what is executed; give it with --step execute, or without --step. A machine goes to "
+                "every step, as its plan is another"
+            )
     if options.flood is not None and options.step != "decrypt":
         raise InputError("--flood is of what is decrypted; give it with --step decrypt, or without --step")
     with security_warnings(), bars() as progress:

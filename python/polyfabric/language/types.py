@@ -11,7 +11,7 @@ import numpy as np
 
 from .._native import ElementType
 from .instead import AbsentError
-from .place import refuse, whole
+from .place import placed, refuse, whole
 
 MOST_ELEMENTS = 1 << 24
 """Of a vector of TFHE, where each is a ciphertext."""
@@ -76,7 +76,8 @@ def Int(lo: int, hi: int, *, step: int = 1) -> Type:  # noqa: N802 - it reads as
             raise refuse(
                 f"pf.Int({ends[0]}, {ends[1]}) goes beyond ±2^40; narrow it, or take pf.UInt(bits) or pf.SInt(bits), of any width"
             )
-    return Type(ElementType.integer(*ends, whole("the step of pf.Int", step, 1, FARTHEST)))
+    of = whole("the step of pf.Int", step, 1, FARTHEST)
+    return Type(placed(f"pf.Int({ends[0]}, {ends[1]})", lambda: ElementType.integer(*ends, of)))
 
 
 def Torus(bits: int) -> Type:  # noqa: N802 - it reads as a type
