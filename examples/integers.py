@@ -1,14 +1,14 @@
-"""Who bids most, and by how much, without anybody seeing a bid."""
+"""Who bids most, and how much all bid, without anybody seeing a bid."""
 
 import polyfabric as pf
 
 
-@pf.program(bids=pf.UInt(16).vector(3))
+@pf.program(bids=pf.UInt(32).vector(3))
 def auction(bids: pf.Integer) -> dict[str, pf.Integer]:
-    """Who won, what they pay, and how far the lowest bid is behind."""
+    """Who won, what they pay, and the sum of all bids."""
     best = pf.max(pf.max(bids[0], bids[1]), bids[2])
     won = bids == best
-    return {"won": won, "paid": best, "lead": best - pf.min(pf.min(bids[0], bids[1]), bids[2])}
+    return {"won": won, "paid": best, "sum": bids[0] + bids[1] + bids[2]}
 
 
 if __name__ == "__main__":

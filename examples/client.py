@@ -1,0 +1,28 @@
+"""A client of service.py: it sends its evaluation key once, then an encrypted bid and a reserve price, and decrypts the answer.
+
+python examples/client.py [ADDRESS]
+"""
+
+import sys
+from urllib.request import Request, urlopen
+
+import polyfabric as pf
+
+
+def ask(address: str, bid: int, reserve: int) -> dict[str, int]:
+    """What the service answers to a new client called Ada."""
+
+    def send(method: str, path: str, data: bytes | None = None) -> bytes:
+        with urlopen(Request(f"{address}/{path}", data, method=method)) as answer:
+            return answer.read()
+
+    client = pf.Client(pf.Specification.from_bytes(send("GET", "specification")))
+    send("PUT", "keys/ada", client.evaluation_key.to_bytes())
+    request = client.encrypt({"bid": bid, "reserve": reserve})
+    return client.decrypt(pf.Ciphertexts.from_bytes(send("POST", "run/ada", request.to_bytes())))
+
+
+if __name__ == "__main__":
+    answer = ask(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000", bid=200, reserve=150)
+    print(answer)
+    assert answer == {"accepted": 1, "surplus": 50}
