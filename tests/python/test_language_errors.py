@@ -173,5 +173,7 @@ def test_a_call_without_inputs_is_told_how_it_is_made():
 
 
 def test_a_range_that_is_none_is_told_with_its_place():
-    with pytest.raises(pf.ProgramError, match=r"^tests/python/test_language_errors\.py:\d+: pf\.Int\(5, 4\): 5 to 4 by 1 "):
+    with pytest.raises(
+        pf.ProgramError, match=r"^tests/python/test_language_errors\.py:\d+: pf\.Int\(5, 4\): 5 to 4 by 1 "
+    ):
         pf.Int(5, 4)

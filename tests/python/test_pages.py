@@ -46,5 +46,7 @@ def test_every_example_can_be_read() -> None:
 
 
 def test_readme_is_short() -> None:
-    assert len(README.split()) <= 1200, "everything counts, as `wc -w` does: tables, their rules, the picture of the demo"
+    assert len(README.split()) <= 1200, (
+        "everything counts, as `wc -w` does: tables, their rules, the picture of the demo"
+    )
     assert max(len(line.split()) for line in README.split("\n") if not line.startswith(("|", "From "))) <= 40
