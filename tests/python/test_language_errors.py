@@ -100,7 +100,7 @@ def test_missing_type(snapshot):
 def test_empty_range(snapshot):
     with pytest.raises(pf.ProgramError) as error:
         pf.Int(5, 4)
-    snapshot(str(error.value))
+    snapshot(without_lines(str(error.value)))
 
 
 @pf.program(x=pf.Int(0, 7), v=pf.Bool.vector(3))
@@ -170,10 +170,3 @@ def test_a_call_without_inputs_is_told_how_it_is_made():
             program.run(x=1)
         with pytest.raises(pf.InputError, match=r"run has no option 'thread'; did you mean threads\?"):
             program.run({"x": 1}, thread=2)
-
-
-def test_a_range_that_is_none_is_told_with_its_place():
-    with pytest.raises(
-        pf.ProgramError, match=r"^tests/python/test_language_errors\.py:\d+: pf\.Int\(5, 4\): 5 to 4 by 1 "
-    ):
-        pf.Int(5, 4)

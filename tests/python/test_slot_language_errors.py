@@ -133,7 +133,8 @@ def test_a_declaration_that_is_none(make, message):
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        (None, r"square: inputs are NoneType; give a dictionary with x"),
+        (None, r'square: inputs are missing; write square\.run\({"x": \.\.}\)'),
+        ([1.0], r"square: inputs are list; give a dictionary with x"),
         ({"x": [[1, 2], [3]]}, r"square: input 'x': its rows have different lengths; give as many numbers in each"),
         ({"x": np.ma.masked_array(X, X > 0)}, r"square: input 'x': some of its values are masked; fill them in first"),
         ({"x": [np.nan] * 8}, r"square: input 'x' holds a value that is not finite; correct the data"),
