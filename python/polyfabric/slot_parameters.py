@@ -26,6 +26,12 @@ class SlotParameters:
         return cls(_native.SlotParameters.load(Path(path)))
 
     @classmethod
+    def named(cls, name: str) -> SlotParameters | None:
+        """The named set, or a named one with another key switch: `SET-d2` has two digits. Nothing if there is none."""
+        found = _native.SlotParameters.named(name)
+        return None if found is None else cls(found)
+
+    @classmethod
     def of(cls, scheme: str, **fields: Any) -> SlotParameters:  # noqa: ANN401 - numbers, strings, lists, dictionaries
         """The set of `scheme`, "ckks" or "bgv", with the fields that a file would have; those that are None are left out."""
         chosen = pick("scheme", scheme, ["ckks", "bgv"])

@@ -295,6 +295,15 @@ def test_params(polyfabric):
     assert sets["strix-III"]["chained"]["message_bits"] == 0, "a key switch at 128-bit noise loses this set's message"
 
 
+def test_params_of_a_set_with_another_key_switch(polyfabric):
+    """Which a machine's compiler may choose, and a report then names."""
+    own, other = (json.loads(polyfabric("params", name, "--json").out) for name in ("osiris-I", "osiris-I-d2"))
+    assert (own["digits"], other["digits"]) == (3, 2)
+    assert other["log2_q"] == own["log2_q"]
+    assert "another key switch" in polyfabric("params", "osiris-I-d2").out
+    assert polyfabric("params", "osiris-I-d").status != 0
+
+
 def test_params_of_one_set(polyfabric):
     done = polyfabric("params", "strix-I")
     assert done.status == 0

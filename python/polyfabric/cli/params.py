@@ -116,6 +116,12 @@ def params(
         else:
             _slot_sets(wanted, detailed=name is not None)
         return
+    if name is not None and (variant := SlotParameters.named(name)) is not None:
+        if as_json:
+            print_json(variant.to_dict())
+        else:
+            _slot_sets([variant.to_dict()], detailed=True)
+        return
     if name is not None:
         chosen = named(name)
         if as_json:

@@ -70,6 +70,9 @@ pub const SPECS: &[FigureSpec] = &[
     ),
 ];
 
+/// The figure that is no count among those that have to go together.
+const BANDWIDTH: &str = "channels.hbm.bandwidth";
+
 /// By what the numbers of baby and giant steps of a matrix are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepsBy {
@@ -170,8 +173,12 @@ impl Osiris {
             if holds {
                 return Ok(());
             }
-            let (first_value, second_value) = (d.count(first)?, d.count(second)?);
-            Err(FigureError::Together { file: d.file().to_owned(), first, first_value, second, second_value, cause })
+            let second_value = match second {
+                BANDWIDTH => (machine.memory_bytes * machine.clock_hz) as u64,
+                count => d.count(count)?,
+            };
+            let (file, first_value) = (d.file().to_owned(), d.count(first)?);
+            Err(FigureError::Together { file, first, first_value, second, second_value, cause })
         };
         together(
             "units.ntt.lanes",
@@ -184,22 +191,29 @@ impl Osiris {
         // What waits between the units of a change of modulus is written and read twice more, if limbs pass one after the other.
         let waiting = if machine.tiling == Tiling::LimbByLimb { 2.0 + 1.0 } else { 0.0 };
         // Interleaved limbs pass within (N/p - 1)·S + 1 cycles, which of the smallest ring, N/p = 2, are half of S·N/p.
-        let reads = units * (2.0 * height + 2.0 * 5.0) + 2.0 + 1.0 + waiting + memory;
-        together(
-            "memories.scratchpad.reads",
-            "units.hadamard.height",
-            "all units may read at once: two tiles a cell of each Hadamard unit and five for a diagonal, one each the first NTT unit and the \
-             automorphism unit, and memory; those of interleaved limbs twice on the smallest ring",
-            machine.port_tiles.0 as f64 >= reads,
-        )?;
-        let writes = units * (2.0 * 2.0 + 2.0 * 2.0) + 2.0 + 1.0 + waiting + memory;
-        together(
-            "memories.scratchpad.writes",
-            "units.hadamard.count",
-            "all units may write at once: two tiles for each of a Hadamard unit's two jobs, one each the second NTT unit and the automorphism \
-             unit, and memory; those of interleaved limbs twice on the smallest ring",
-            machine.port_tiles.1 as f64 >= writes,
-        )?;
+        let reads = units * (2.0 * height + 2.0 * 5.0) + 2.0 + 1.0 + waiting;
+        let writes = units * (2.0 * 2.0 + 2.0 * 2.0) + 2.0 + 1.0 + waiting;
+        let ports = [
+            (
+                ("memories.scratchpad.reads", machine.port_tiles.0 as f64, reads),
+                "units.hadamard.height",
+                "all units may read at once: two tiles a cell of each Hadamard unit and five for a diagonal, one each the first NTT unit and the \
+                 automorphism unit, and memory; those of interleaved limbs twice on the smallest ring",
+                "what memory takes in a cycle is read beside all that the units may read at once: raise the tiles that are read with the bandwidth",
+            ),
+            (
+                ("memories.scratchpad.writes", machine.port_tiles.1 as f64, writes),
+                "units.hadamard.count",
+                "all units may write at once: two tiles for each of a Hadamard unit's two jobs, one each the second NTT unit and the automorphism \
+                 unit, and memory; those of interleaved limbs twice on the smallest ring",
+                "what memory brings in a cycle is written beside all that the units may write at once: raise the tiles that are written with the \
+                 bandwidth",
+            ),
+        ];
+        for ((figure, tiles, of_units), structure, units_cause, memory_cause) in ports {
+            together(figure, structure, units_cause, tiles >= of_units)?;
+            together(figure, BANDWIDTH, memory_cause, tiles >= of_units + memory)?;
+        }
         Ok(machine)
     }
 

@@ -426,11 +426,35 @@ fn programs_that_do_not_fit_are_told() {
 }
 
 #[test]
+fn scratchpads_that_are_far_too_small_are_told_by_what_does_not_fit() {
+    let own = crate::registry::description("osiris").expect("a file");
+    let machine = crate::registry::changed(&own, &[("memories.scratchpad.capacity".to_owned(), 1e5)]).expect("figures");
+    let cause = machine.area_cause().expect("its area's law does not go so far");
+    assert!(cause.contains("not taken beyond a factor of 16"), "{cause}");
+    assert_eq!(machine.area_mm2(), None);
+    let (ring, gadget) = ring(14, 6, 2);
+    let program = one_key_switch(&ring, &gadget);
+    let refused = crate::contract::residue::map(&machine, &program, "", &Default::default()).err().expect("no room");
+    assert!(
+        refused.to_string().contains("enlarge them in the machine file (`memories.scratchpad.capacity`)"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn figures_that_contradict_each_other_are_told() {
     for (key, written, value, said) in [
         ("units.ntt.lanes", "lanes = { value = 512", 500, "lanes are a power of two"),
         ("memories.scratchpad.reads", "reads = { value = 37", 34, "all units may read at once"),
         ("memories.scratchpad.writes", "writes = { value = 21", 18, "all units may write at once"),
+        // The units' own would do.
+        ("memories.scratchpad.reads", "reads = { value = 37", 35, "raise the tiles that are read with the bandwidth"),
+        (
+            "memories.scratchpad.writes",
+            "writes = { value = 21",
+            19,
+            "raise the tiles that are written with the bandwidth",
+        ),
     ] {
         assert!(TEXT.contains(written), "{written}");
         let (name, _) = written.split_once(' ').expect("a figure");

@@ -22,6 +22,13 @@ impl PySlotParameters {
         detached(py, || Ok(Self(load(&path).map_err(Failure::of(Kind::Parameter))?)))
     }
 
+    /// The named set of that name, or one with another key switch, as machines' compilers choose it: `SET-d2` has two digits; nothing if there is none.
+    #[staticmethod]
+    fn named(name: &str) -> Option<Self> {
+        let ckks = ckks::sets::parameters(name).ok().map(ParameterSet::Ckks);
+        ckks.or_else(|| bgv::sets::parameters(name).ok().map(ParameterSet::Bgv)).map(Self)
+    }
+
     /// The set of `scheme` with the fields of `text`, a JSON object: what a file would have.
     #[staticmethod]
     fn of_fields(py: Python<'_>, scheme: &str, text: &str) -> PyResult<Self> {
@@ -49,11 +56,17 @@ impl PySlotParameters {
         match &self.0 {
             ParameterSet::Ckks(set) => match ckks::sets::entry(set.name()) {
                 Ok((entry, known)) if known == set => with_entry(of_ckks(set), entry.family, &entry.note),
+                _ if ckks::sets::parameters(set.name()).is_ok_and(|known| known == *set) => {
+                    with_entry(of_ckks(set), OWN, OTHER_KEY_SWITCH)
+                }
                 _ => with_entry(of_ckks(set), OWN, ""),
             },
             ParameterSet::Bgv(set) => match bgv::sets::entry(set.name()) {
                 Ok(entry) if bgv::Parameters::check(&entry.parameters).is_ok_and(|known| known == *set) => {
                     with_entry(of_bgv(set), entry.family, &entry.note)
+                }
+                _ if bgv::sets::parameters(set.name()).is_ok_and(|known| known == *set) => {
+                    with_entry(of_bgv(set), OWN, OTHER_KEY_SWITCH)
                 }
                 _ => with_entry(of_bgv(set), OWN, ""),
             },
@@ -64,6 +77,9 @@ impl PySlotParameters {
 
 /// The family of a set that does not come with the project.
 const OWN: &str = "own";
+
+/// Of a named set with the key switch that a name's end says.
+const OTHER_KEY_SWITCH: &str = "a named set with another key switch (--key-switch), which the end of its name says";
 
 /// A set that is asked for.
 #[derive(FromPyObject)]

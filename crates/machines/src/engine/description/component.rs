@@ -74,12 +74,12 @@ impl Maker<'_> {
             }
             Some(CountLiteral::Of(text)) => self.amount(&format!("components.{name}.count"), text)?,
         };
-        let size = component.size.as_ref().map_or(Ok(1.0), |size| self.size(name, size))?;
+        let (size, too_far) = component.size.as_ref().map_or(Ok((1.0, None)), |size| self.size(name, size))?;
         let area = self.check(name, "area", &component.area, Dimension::Area, (0.0, 1e6), "the area of a part")?;
         let power = self.check(name, "power", &component.power, Dimension::Power, (0.0, 1e6), "the power of a part")?;
         let share = (&component.idle_share, "the idle share of the power");
         let idle = self.check(name, "idle_share", share.0, Dimension::Ratio, (0.0, 1.0), share.1)?;
-        let unknown = self.other_value(name, &component.holds_for)?.or_else(|| self.uncovered.clone());
+        let unknown = self.other_value(name, &component.holds_for)?.or(too_far).or_else(|| self.uncovered.clone());
         let of_this = |value: Option<f64>| value.filter(|_| unknown.is_none());
         Ok(Component {
             name: name.to_owned(),
@@ -179,7 +179,8 @@ impl Maker<'_> {
         })
     }
 
-    fn size(&self, name: &str, size: &SizeLiteral) -> Result<f64, DescriptionError> {
+    /// How many times as large the part is as the one whose area and power are known, and why its law does not hold for that, if so.
+    fn size(&self, name: &str, size: &SizeLiteral) -> Result<(f64, Option<String>), DescriptionError> {
         let key = format!("components.{name}.size");
         let fail = |value: String, cause: String, remedy: &str| {
             let (file, key, remedy) = (self.file.to_owned(), key.clone(), remedy.to_owned());
@@ -195,15 +196,15 @@ impl Maker<'_> {
             return fail(size.at.clone(), format!("{at} is no size"), remedy);
         }
         let ratio = self.amount(&key, &size.of)? / at;
-        if (1.0 / FURTHEST..=FURTHEST).contains(&ratio) {
-            return Ok(ratio);
-        }
-        let cause = format!(
-            "the part would be {ratio:.3} times as large as the one whose area and power are known, and its law ({}) is not taken \
-             beyond a factor of {FURTHEST}",
-            size.source
-        );
-        fail(size.of.clone(), cause, "Give area and power of a part of about that size, and its `at`")
+        // A machine that is too small for any program is told so by what does not fit.
+        let too_far = || {
+            format!(
+                "component `{name}` would be {ratio:.3} times as large as the one whose area and power are known (`{key}`), and its law ({}) is not \
+                 taken beyond a factor of {FURTHEST}: give area and power of a part of about that size, and its `at`",
+                size.source
+            )
+        };
+        Ok((ratio, (!(1.0 / FURTHEST..=FURTHEST).contains(&ratio)).then(too_far)))
     }
 
     /// The value of a sum of products of figures and numbers, in base units; a number may have a unit: `64 MiB`.

@@ -161,7 +161,8 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
 /// A switching key that a program needs is missing, or too small.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error(
-    "{place}{op} {node}: {problem}; make the keys for this program as it is executed: with the same set, machine, key switch and readings"
+    "{place}{op} {node}: {problem}; make the keys for this program as it is executed: with the same set (--params), machine (--on), key switch \
+     (--key-switch) and readings (--reading: a machine's hoisting decides which rotations have keys)"
 )]
 pub struct KeyFailure {
     /// "file:line: ", or nothing.
