@@ -33,12 +33,12 @@ from .errors import Error, InputError, MachineError, NoiseError, ProgramError
 from .execution import make_plan
 from .machines import Machine
 from .names import suggestion
+from .rounds import RoundProgram
 from .runnable import Program, Runnable, SlotProgram
 from .schemes.context import STANDARD_SECURITY
 from .schemes.elements import ElementPlan, expect_security
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
-from .stage_programs import Repeated
 
 DEFAULT_SET = "polyfabric-3-p128-t32"
 """What a built-in program runs with on this computer when no set is named."""
@@ -75,10 +75,14 @@ WHERE_REFUSED: dict[str, tuple[str, str]] = {
 }
 """Sets for machines that hold no key switch of the set that the program has in its first paper: to be timed, and to be run."""
 
-STAGES: dict[str, tuple[Callable[[], list[Repeated]], str]] = {
+ROUNDS: dict[str, tuple[Callable[[], RoundProgram], str]] = {
+    "resnet20": (resnet20.rounds, resnet20.PAPER_SET),
     "sorting": (bitonic_sorting.sorting, bitonic_sorting.PAPER_SET),
 }
-"""Programs in stages, each with the set that it has in its paper: too long for one schedule."""
+"""Programs of many rounds that are alike, each with the set that it has in its paper."""
+
+ONLY_ROUNDS = ("sorting",)
+"""Those that are too long for a schedule without loops, and to be run."""
 
 ON_SLOTS = ("logistic-regression", "database-lookup", *PAPERS)
 """Applications of CKKS and BGV."""
@@ -99,7 +103,7 @@ MICROBENCHMARK_ROUNDS = 8
 
 def known() -> list[str]:
     """Names of the programs that need no file."""
-    return ["digits", "life", "adder", *NETWORKS, *TREES, *TRAINED, *_native.built_in_names(), *ON_SLOTS, *STAGES]
+    return ["digits", "life", "adder", *NETWORKS, *TREES, *TRAINED, *_native.built_in_names(), *ON_SLOTS, *ONLY_ROUNDS]
 
 
 def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
@@ -108,7 +112,7 @@ def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
     if name in PAPERS:
         build, own = PAPERS[name]
         return build(parameters or own)
-    if name in STAGES:
+    if name in ONLY_ROUNDS:
         raise InputError(
             f"{name} is a sequence of stages, which is timed, not run: `polyfabric simulate {name} --machine M`; a stage of it runs by itself"
         )

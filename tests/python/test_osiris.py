@@ -13,7 +13,7 @@ from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
 from polyfabric.papers import osiris
-from test_osiris_rows import REPORT
+from test_osiris_rows import REPORT, STAGES
 
 REDUCED = "toy-12-boot-osiris"
 
@@ -113,9 +113,8 @@ def test_table_3_has_every_column_and_what_stands_beside_it(monkeypatch):
         facts = {"limb_operations": {"multiplies": 1000}, "parameters": {"ring_degree": 65536}}
         return {"key_switches": [{"key": "k", "count": 2}], **facts}, REPORT
 
-    stages = {"seconds": 2.0, "stages": 105, "bootstraps": 472, "traffic_bytes": 1e12, "made_of": "a sum", "kinds": []}
     monkeypatch.setattr(osiris, "_timed", timed)
-    monkeypatch.setattr(osiris.stage_programs, "simulated", lambda *_: stages)
+    monkeypatch.setattr(osiris.rounds, "simulated", lambda *_: STAGES)
     monkeypatch.setattr(osiris, "figure_11", list)
     monkeypatch.setattr(osiris.osiris_networks, "work", list)
     rows = osiris.applications(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -12,6 +13,8 @@ from polyfabric.errors import MachineError, SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
 from polyfabric.papers import osiris_networks, osiris_roofline
+from polyfabric.reports import Report
+from polyfabric.rounds import Body, Folded, Round, RoundProgram, simulated
 
 SMALL_LENET = lenet.Shape(side=8, frame=8, window=3, maps=(2, 8), hidden=8, classes=3, slots=128)
 SMALL = resnet20.Shape(side=4, colours=1, channels=(2, 4), blocks=1, classes=3, degrees=(7, 7), gap=2.0**-3, whole=1)
@@ -133,6 +136,42 @@ def test_parts_have_all_blocks_of_the_paper():
     assert (sum(counts), len(resnet20.Shape().places)) == (9, 9)
 
 
+def folded(network, parameters, *others):
+    """A program's rounds as one schedule; each body by itself; and other programs without loops."""
+    machine = load("osiris")
+
+    def report(program):
+        return machine.simulate(plan(program, parameters, machine=machine, key_switch="set", security=0)).to_dict()
+
+    alone = [report(body.build()) for body in network.bodies]
+    return simulated(network, parameters, machine), alone, [report(program) for program in others]
+
+
+def test_rounds_are_scheduled_as_one_with_the_time_of_their_bodies():
+    """A block of each stage, and of the first one three: a loop."""
+    shape = replace(SMALL, channels=(2,), blocks=3)
+    network = resnet20.rounds(shape)
+    assert [one.body for one in network.rounds] == [0, 1, 1, 1, 2]
+    with pytest.warns(SecurityWarning):
+        found, alone, (flat,) = folded(network, REDUCED, resnet20.resnet20(shape))
+    report = found.report.to_dict()
+    assert report["cycles"] == sum(alone[one.body]["cycles"] for one in network.rounds)
+    assert report["events"] == sum(alone[one.body]["events"] for one in network.rounds)
+    assert found.held_events == sum(one["events"] for one in alone)
+    assert report["traffic_bytes"]["total"] == sum(alone[one.body]["traffic_bytes"]["total"] for one in network.rounds)
+    assert [part["cycles"] for part in found.parts] == [one["cycles"] for one in alone]
+    # Keys that all rounds read are the network's once, as they are where it has no loops.
+    assert report["traffic_bytes"]["hints"] == flat["traffic_bytes"]["hints"]
+    assert found.to_dict()["bootstraps"] == sum(facts["bootstraps"]["in_all"] for facts in found.facts) + 2 * 4 == 13
+
+
+def test_rounds_end_at_the_level_at_which_the_next_begin():
+    network = resnet20.rounds(SMALL)
+    wrong = RoundProgram("wrong", network.bodies, [Round(1), Round(0)])
+    with pytest.warns(SecurityWarning), pytest.raises(pf.ProgramError, match="end each round at the level"):
+        simulated(wrong, REDUCED, load("osiris"))
+
+
 def test_blocks_of_a_stage_are_alike():
     shape = resnet20.Shape(side=8, channels=(2, 4), blocks=3)
     found = resnet20.matrices(shape)
@@ -163,20 +202,21 @@ FACTS = {
 
 def test_multiplications_are_those_of_the_units():
     work = osiris_roofline.Multiplications()
-    work.add(2, FACTS, report())
+    work.schedule(65536, report())
+    work.program(2, FACTS)
     # Both NTT units take 512 residues a cycle, half of the time; a residue passes 16 stages of one multiplier each.
-    assert work.transforms == 2 * (2 * 512 * 0.5 * 1e6 * 16)
+    assert work.transforms == 2 * 512 * 0.5 * 1e6 * 16
     assert work.products == 2 * 65536 * 1000
-    rows = osiris_roofline.roofline("x", "double", "2TB", work, 2e-3, [])
-    assert [row["value"] for row in rows[:2]] == [work.all / 1e9, work.all / 2e9]
-    assert rows[2]["value"] == pytest.approx(100 * work.all / (512 * 73 * 2e6))
+    rows = osiris_roofline.roofline("x", "double", "2TB", work, 1e-3, [])
+    assert [row["value"] for row in rows[:2]] == [work.all / 1e9, work.all / 1e9]
+    assert rows[2]["value"] == pytest.approx(100 * work.all / (512 * 73 * 1e6))
 
 
 def test_the_roofline_has_a_point_for_each_schedule_under_its_roof():
     rows = []
     for bandwidth in ("1TB", "2TB"):
         work = osiris_roofline.Multiplications()
-        work.add(1, FACTS, report())
+        work.add(FACTS, report())
         for name, hoisting in (("ResNet-20", "double"), ("ResNet-20", "none"), ("LeNet", "double"), ("LeNet", "none")):
             made = osiris_roofline.roofline(name, hoisting, bandwidth, work, 1e-3, [])
             rows += [
@@ -217,18 +257,29 @@ def test_rows_of_the_networks(monkeypatch):
             return type("", (), {"to_dict": lambda self: report(1e-3 * next(times))})()
 
     planned = type("", (), {"facts": FACTS})()
+    network = RoundProgram("resnet20", [Body("stem", None, 1), Body("block", None, 4)], [Round(0), Round(1), Round(1)])
+
+    def folded(program, parameters, machine):
+        whole = Report("simulation", report(1e-3 * next(times)))
+        parts = [{"rounds": count, "seconds": 1e-4, "energy_j": 1e-3 * count} for count in (1, 2)]
+        return Folded(network, "osiris", parameters, whole, parts, [FACTS, FACTS], 10)
+
+    monkeypatch.setattr(osiris_networks.rounds, "simulated", folded)
     monkeypatch.setattr(osiris_networks.machines, "load", lambda name, readings: Machine())
     monkeypatch.setattr(osiris_networks, "planned", lambda *given: planned)
     monkeypatch.setattr(osiris_networks, "_WIDER", ())
-    monkeypatch.setattr(osiris_networks.resnet20, "parts", lambda: [resnet20.Part("stem", 1), resnet20.Part("head", 2)])
-    monkeypatch.setattr(resnet20.Part, "program", lambda self: None)
     osiris_networks.resnet20_timed.cache_clear()
     rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), [])
     osiris_networks.resnet20_timed.cache_clear()
     found = {row["id"]: row["value"] for row in rows if row["beside"] is None}
     assert found["table3a.lenet.nh"] == pytest.approx(1000)
-    # The second part counts twice: 4 + 2·5 ms after the three of LeNet.
-    assert found["table3a.resnet20.nh"] == pytest.approx(14)
+    # The schedule's own time, behind the three of LeNet: no sum of its parts.
+    assert found["table3a.resnet20.nh"] == pytest.approx(4)
+    (reason,) = [row["reason"] for row in rows if row["id"] == "table3a.resnet20.nh"]
+    assert "3 bootstraps, 6 key switches" in reason
+    assert "ms of parts: stem 0.1, block 0.2" in reason
+    (power,) = [row["reason"] for row in rows if row["id"] == "table4.osiris.power"]
+    assert "at most 20 W in one part" in power
     # What all multipliers do in the time of the step that is limb by limb and giant-step-centric.
     assert 0 < found["figure12.interleaving"] < 100
     assert {"table3b.resnet20.dh", "figure12.dataflow", "figure12.fusion"} <= found.keys()
@@ -242,6 +293,7 @@ def test_what_cannot_be_timed_says_why(monkeypatch):
         raise MachineError("the scratchpad is full")
 
     monkeypatch.setattr(osiris_networks, "planned", refused)
+    monkeypatch.setattr(osiris_networks.rounds, "simulated", refused)
     osiris_networks.resnet20_timed.cache_clear()
     rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), [])
     # The ratio of rotations is counted, and takes no schedule.

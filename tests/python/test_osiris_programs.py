@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import stage_programs
+from polyfabric import rounds
 from polyfabric.apps import bitonic_sorting, helr_1024
 from polyfabric.apps.bitonic_sorting import Stage
 from polyfabric.apps.osiris_programs import matrix_vector
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
+from test_osiris_networks import folded
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HELR_SET = "toy-12-boot-osiris"
@@ -137,25 +138,41 @@ def test_twelve_polynomials_tell_close_numbers_apart():
     np.testing.assert_allclose(found, [0.5, 0.5 + apart], atol=apart / 100)
 
 
-def test_stages_are_timed_as_often_as_they_come():
+def test_stages_are_rounds_of_one_schedule():
     stages = bitonic_sorting.network(6, polynomials=4)
-    parts = [
-        stage_programs.Repeated(bitonic_sorting.sorting_stage(stage, 6, 4, gap=2.0**-6), count, stage.bootstraps)
-        for stage, count in bitonic_sorting.kinds(stages)
-    ]
+    network = bitonic_sorting.sorting(6, 4, gap=2.0**-6, turn=21)
+    assert len(network.bodies) == len(bitonic_sorting.kinds(stages))
+    for one, stage in zip(network.rounds, stages, strict=True):
+        # A round is its body with the stage's own rotations.
+        assert set(one.rotations.values()) <= {stage.distance, -stage.distance}
+        assert network.bodies[one.body].bootstraps == stage.bootstraps
     with pytest.warns(SecurityWarning):
-        found = stage_programs.simulated("sorting", parts, SORTING_SET, load("osiris"))
-    assert found["stages"] == len(stages)
-    assert found["bootstraps"] == sum(stage.bootstraps for stage in stages)
-    expected = sum(kind["count"] * kind["report"]["seconds"] for kind in found["kinds"])
-    assert found["seconds"] == pytest.approx(expected)
+        found, alone, _ = folded(network, SORTING_SET)
+    report = found.report.to_dict()
+    assert report["cycles"] == sum(alone[one.body]["cycles"] for one in network.rounds)
+    assert found.to_dict()["rounds"] == len(stages)
+    assert found.to_dict()["bootstraps"] == sum(stage.bootstraps for stage in stages)
+    # Not each of its rounds is gone through.
+    assert found.held_events < report["events"]
+    assert report["replayed_events"] <= report["events"]
 
 
-def test_stages_of_a_kind_take_the_same():
+def test_a_bodys_own_rotation_is_no_other_operations_too():
+    # Bootstrapping rotates by two.
+    network = bitonic_sorting.sorting(6, 4, gap=2.0**-6, turn=2)
+    with (
+        pytest.warns(SecurityWarning),
+        pytest.raises(pf.MachineError, match="give the body's rotation an amount that nothing else"),
+    ):
+        rounds.simulated(network, SORTING_SET, load("osiris"))
+
+
+def test_a_stage_as_a_body_takes_what_it_takes_by_itself():
     machine = load("osiris")
+    stage = Stage(16, 2, 9, False, (2,), 5)
     times = []
-    for distance in (2, 4):
-        program = bitonic_sorting.sorting_stage(Stage(16, distance, 9, False, (2,), 5), 6, 4, gap=2.0**-6)
+    for turn in (None, 21):
+        program = bitonic_sorting.sorting_stage(stage, 6, 4, 2.0**-6, turn)
         with pytest.warns(SecurityWarning):
             planned = plan(program, SORTING_SET, machine=machine, key_switch="set", security=0)
         times.append(machine.simulate(planned).to_dict()["cycles"])
@@ -167,8 +184,12 @@ def test_the_whole_network_is_timed_and_not_run(polyfabric):
     done = polyfabric("run", "sorting", "--params", bitonic_sorting.PAPER_SET)
     assert done.status != 0
     assert "sorting is a sequence of stages, which is timed, not run" in done.err
-    done = polyfabric("simulate", "sorting", "--machine", "osiris", "--timeline", "x.json")
-    assert "--timeline is of one schedule, and sorting has one for each kind of its stages" in done.err
+    done = polyfabric("simulate", "sorting", "--machine", "osiris", "--steps")
+    assert "--steps is of a schedule without loops, and here rounds of sorting are loops" in done.err
+    done = polyfabric("simulate", "sorting", "--machine", "osiris", "--schedule", "flat")
+    assert "sorting is too long for a schedule without loops; leave --schedule out" in done.err
+    done = polyfabric("simulate", "mlp", "--machine", "osiris", "--schedule", "flat")
+    assert "--schedule is of programs of many rounds that are alike (resnet20, sorting)" in done.err
 
 
 def test_steps_have_the_shortest_schedule_of_those_tried(polyfabric):

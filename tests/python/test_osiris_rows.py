@@ -8,6 +8,8 @@ import pytest
 from polyfabric import _native
 from polyfabric.papers import osiris, osiris_networks, osiris_steps
 from polyfabric.papers.osiris_networks import Timed
+from polyfabric.reports import Report
+from polyfabric.rounds import Body, Folded, Round, RoundProgram
 
 FACTS = {
     "limb_operations": {"multiplies": 1000},
@@ -23,7 +25,16 @@ REPORT = {
     "utilisation": {"hbm": 1.0, "ntt": 0.5, "automorphism": 0.1},
     "energy_j": 1e-3,
 }
-STAGES = {"seconds": 2.0, "stages": 105, "bootstraps": 472, "traffic_bytes": 1e12, "made_of": "a sum", "kinds": []}
+SORTING = RoundProgram("sorting", [Body("stage", None, 4)], [Round(0)] * 105)
+STAGES = Folded(
+    SORTING,
+    "osiris",
+    "a set",
+    Report("simulation", {**REPORT, "seconds": 2.0}),
+    [{"rounds": 105, "seconds": 0.02}],
+    [FACTS],
+    1000,
+)
 FIGURES = {
     **dict.fromkeys(
         ("multiplications", "decompose", "mod_down", "keys", "diagonals", "key_bytes", "traffic_bytes"), 1e9
@@ -34,6 +45,7 @@ FIGURES = {
 
 def timed(*_, **__):
     done = Timed()
+    done.schedule(65536, REPORT)
     done.add("all", 1, FACTS, REPORT)
     return done
 
@@ -46,7 +58,7 @@ def rows(monkeypatch):
         for width in (8, 64)
     ]
     monkeypatch.setattr(osiris, "_timed", lambda *_: (FACTS, REPORT))
-    monkeypatch.setattr(osiris.stage_programs, "simulated", lambda *_: STAGES)
+    monkeypatch.setattr(osiris.rounds, "simulated", lambda *_: STAGES)
     monkeypatch.setattr(osiris_steps, "_tried", lambda *_: {"width": 8, "tried": ways})
     monkeypatch.setattr(osiris_networks, "resnet20_timed", timed)
     monkeypatch.setattr(osiris_networks, "_lenet_timed", timed)
@@ -75,3 +87,15 @@ def test_what_rests_on_another_choice_names_it(rows):
     names = {row["beside"][1].partition(": ")[2]: [reading["name"] for reading in row["readings"]] for row in beside}
     assert names["one prime of 40 bits a level"] == ["osiris-bootstrap-single: one prime of 40 bits a level"]
     assert names["one Hadamard unit"] == [osiris._CHAIN["name"], "hadamard=one"]
+
+
+def test_a_default_names_the_range_over_what_else_the_paper_allows(rows):
+    beside = [("a", 3.0, []), ("b", 1.0, []), ("faster memory", 0.1, [{"name": "bandwidth=4TB", "evidence": None}])]
+    made = [{"id": "table3a.x.dh", "beside": None, "value": 2.0, "readings": [], "reason": "made"}]
+    for name, value, readings in beside:
+        place = ["Table III (a)", f"X, double hoisting: {name}", "ms"]
+        made.append({"id": "table3a.x.dh", "beside": place, "value": value, "readings": readings, "reason": ""})
+    osiris._name_ranges(made)
+    assert made[0]["reason"] == "made; over the 3 choices that stand here: 1 ms (b) to 3 ms (a)"
+    ranged = [row["id"] for row in rows if "choices that stand here" in row["reason"]]
+    assert ranged == ["table3a.bootstrap.dh", "table3a.resnet20.dh"]

@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from ..language.slot_program import tracer
 from ..language.slots import SlotValue, sign
 from ..language.types import Real
+from ..rounds import Body, Round, RoundProgram
 from ..runnable import SlotProgram, finished
-from ..stage_programs import Repeated
 from .f1_programs.packing import Array
 
 PAPER_SET = "osiris-bootstrap-IV"
@@ -36,6 +36,9 @@ POLYNOMIALS = 12
 DEGREE = 7
 DEPTH = 3
 """Levels of a polynomial."""
+
+TURN = (1 << 12) + 3
+"""Slots to the partner in a body of rounds: no rotation of a bootstrapping is by as many, so that the round's own key is nothing else's."""
 
 GAP = 2.0**-26
 """Numbers that are closer than that need not be told apart: with it twelve polynomials leave 2^-33 of a sign."""
@@ -111,15 +114,40 @@ def kinds(stages: list[Stage]) -> list[tuple[Stage, int]]:
     """A stage of each kind, with the number of those that are like it: of the same levels and bootstraps, and as many rotations. Stages of one kind
     differ in the amounts of their rotations and in the signs of their diagonals alone."""
     elements = max(stage.block for stage in stages)
-    like = {stage: (stage.level, stage.restored, stage.end, 2 * stage.distance == elements) for stage in stages}
-    counts = Counter(like[stage] for stage in stages)
-    first = {kind: stage for stage, kind in reversed(like.items())}
+    counts = Counter(_kind(stage, elements) for stage in stages)
+    first = {_kind(stage, elements): stage for stage in reversed(stages)}
     return [(first[kind], count) for kind, count in counts.items()]
 
 
-def sorting() -> list[Repeated]:
-    """The whole network: a program for each kind of its stages."""
-    return [Repeated(sorting_stage(stage), count, stage.bootstraps) for stage, count in kinds(network())]
+def _kind(stage: Stage, elements: int) -> tuple[int, tuple[int, ...], int, bool]:
+    """What stages of a kind have in common."""
+    return stage.level, stage.restored, stage.end, 2 * stage.distance == elements
+
+
+def sorting(
+    log2_elements: int = LOG2_ELEMENTS, polynomials: int = POLYNOMIALS, gap: float = GAP, turn: int = TURN
+) -> RoundProgram:
+    """The whole network: each stage is a round, whose rotations to its partners stand in the place of its body's."""
+    elements, stages = 1 << log2_elements, network(log2_elements, polynomials=polynomials)
+    bodies = [stage for stage, _ in kinds(stages)]
+    numbers = {_kind(stage, elements): number for number, stage in enumerate(bodies)}
+
+    def rotations(stage: Stage) -> dict[int, int]:
+        both = {turn: stage.distance, -turn: -stage.distance}
+        return {turn: stage.distance} if 2 * stage.distance == elements else both
+
+    return RoundProgram(
+        f"sorting-{elements}",
+        [
+            Body(
+                f"{stage.block}-{stage.distance}",
+                partial(sorting_stage, stage, log2_elements, polynomials, gap, turn),
+                stage.bootstraps,
+            )
+            for stage in bodies
+        ],
+        [Round(numbers[_kind(stage, elements)], rotations(stage)) for stage in stages],
+    )
 
 
 def directions(elements: int, stage: Stage) -> tuple[Array, Array]:
@@ -130,27 +158,32 @@ def directions(elements: int, stage: Stage) -> tuple[Array, Array]:
     return behind.astype(float), np.where(behind == ascending, -1.0, 1.0)
 
 
-def _partners(x: SlotValue, distance: int, behind: Array, factor: Array) -> SlotValue:
-    """x less its partner, times `factor` in each slot."""
-    rotated = x.rotate(distance) * (behind * factor)
+def _partners(x: SlotValue, distance: int, turn: int, behind: Array, factor: Array) -> SlotValue:
+    """x less its partner, which a rotation by `turn` brings, times `factor` in each slot."""
+    rotated = x.rotate(turn) * (behind * factor)
     if 2 * distance < len(behind):
-        rotated = rotated + x.rotate(-distance) * ((1 - behind) * factor)
+        rotated = rotated + x.rotate(-turn) * ((1 - behind) * factor)
     else:
         # Both partners stand half of all slots away.
-        rotated = x.rotate(distance) * factor
+        rotated = x.rotate(turn) * factor
     return x * factor - rotated
 
 
 @cache
 def sorting_stage(
-    stage: Stage, log2_elements: int = LOG2_ELEMENTS, polynomials: int = POLYNOMIALS, gap: float = GAP
+    stage: Stage,
+    log2_elements: int = LOG2_ELEMENTS,
+    polynomials: int = POLYNOMIALS,
+    gap: float = GAP,
+    turn: int | None = None,
 ) -> SlotProgram:
-    """One stage, from numbers at its level to numbers at its end."""
+    """One stage, from numbers at its level to numbers at its end; with `turn` as a body of rounds, with that rotation in the place of its own."""
     elements = 1 << log2_elements
     inputs = {"numbers": Real.bounded(1).vector(elements)}
     made = tracer(f"sorting-{stage.block}-{stage.distance}", "ckks", elements, inputs)
     x = made.input("numbers", inputs["numbers"], stage.level)
-    return finished(made, inputs, {"numbers": exchanged(x, stage, elements, polynomials, gap)}, sorting_stage.__doc__)
+    result = exchanged(x, stage, elements, polynomials, gap, turn)
+    return finished(made, inputs, {"numbers": result}, sorting_stage.__doc__)
 
 
 @cache
@@ -165,13 +198,14 @@ def sorting_network(log2_elements: int, polynomials: int, gap: float) -> SlotPro
     return finished(made, inputs, {"numbers": x}, sorting_network.__doc__)
 
 
-def exchanged(x: SlotValue, stage: Stage, elements: int, polynomials: int, gap: float) -> SlotValue:
-    """What a stage makes of numbers at its level."""
+def exchanged(
+    x: SlotValue, stage: Stage, elements: int, polynomials: int, gap: float, turn: int | None = None
+) -> SlotValue:
+    """What a stage makes of numbers at its level, with its partners as far away as they are, or `turn` slots."""
     if stage.refreshed:
         x = x.bootstrap()
     behind, larger = directions(elements, stage)
-    difference = _partners(x, stage.distance, behind, np.ones(elements))
-    compared = sign(
-        _partners(x, stage.distance, behind, larger), gap, [DEGREE] * polynomials, half=True, restored=stage.restored
-    )
+    places = (stage.distance, stage.distance if turn is None else turn, behind)
+    difference = _partners(x, *places, np.ones(elements))
+    compared = sign(_partners(x, *places, larger), gap, [DEGREE] * polynomials, half=True, restored=stage.restored)
     return (x - difference * (0.5 - compared)).at_level(stage.end)

@@ -17,13 +17,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from ..language.slot_program import tracer
 from ..language.slots import SlotTracer, SlotValue, sign
 from ..language.types import Real
+from ..rounds import Body, Round, RoundProgram
 from ..runnable import SlotProgram, finished
 from .multiplexed import (
     Array,
@@ -249,6 +250,11 @@ class Part:
     stage: int = 0
     block: int = 0
 
+    @property
+    def bootstraps(self) -> int:
+        """Of one: two for each convolution, one for that whose image has levels."""
+        return {"stem": 1, "head": 0}.get(self.name, 4)
+
     def program(self, shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
         """As a program of its own."""
         network = Network(shape, Weights.drawn(shape, seed))
@@ -272,6 +278,14 @@ def parts(shape: Shape = Shape()) -> list[Part]:
         if shape.blocks > smaller:
             found.append(Part(f"stage{stage + 1}-block", shape.blocks - smaller, stage, smaller))
     return [*found, Part("head", 1)]
+
+
+def rounds(shape: Shape = Shape(), seed: int = 0) -> RoundProgram:
+    """The network with its parts as bodies of rounds."""
+    own = parts(shape)
+    bodies = [Body(part.name, partial(part.program, shape, seed), part.bootstraps) for part in own]
+    order = [Round(number) for number, part in enumerate(own) for _ in range(part.count)]
+    return RoundProgram("resnet20", bodies, order)
 
 
 def _traced(name: str, shape: Shape, level: int) -> tuple[SlotTracer, SlotValue, dict[str, Real]]:

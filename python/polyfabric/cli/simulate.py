@@ -19,7 +19,7 @@ from ..schemes.plan import Plan
 from ..schemes.slots import SlotPlan
 from .console import grid, out, print_json, security_warnings, warning_line
 from .machine_choices import machine_choices
-from .simulate_stages import stages, steps
+from .simulate_rounds import folded, steps
 
 BATCH = 64
 """Ciphertexts of a built-in program, unless another number is asked for."""
@@ -109,6 +109,11 @@ BATCH = 64
     is_flag=True,
     help="CKKS: print the baby and giant steps that were tried for each matrix, and the time of each.",
 )
+@click.option(
+    "--schedule",
+    type=click.Choice(["folded", "flat", "shorter"]),
+    help="Of resnet20 and sorting: one whose rounds are loops, which is the default; one without loops; or the shorter of both.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def simulate(
     program: str,
@@ -128,6 +133,7 @@ def simulate(
     security: float | None,
     save_file: Path | None,
     load_file: Path | None,
+    schedule: str | None,
     as_json: bool,
     **choices: str | None,
 ) -> None:
@@ -144,11 +150,16 @@ def simulate(
     machine = load(machine_name, readings)
     if (cause := machine.native.area_cause()) is not None:
         warning_line(f"{machine_name}: area, power and energy are unknown: {cause}")
-    if program in programs.STAGES:
-        single = {
+    if schedule is not None and program not in programs.ROUNDS:
+        of_rounds = ", ".join(programs.ROUNDS)
+        raise InputError(
+            f"--schedule is of programs of many rounds that are alike ({of_rounds}); leave it out for {program}"
+        )
+    if schedule != "folded" and program in programs.ONLY_ROUNDS and schedule is not None:
+        raise InputError(f"{program} is too long for a schedule without loops; leave --schedule out")
+    if program in programs.ROUNDS and schedule != "flat":
+        flat = {
             "--batch": batch,
-            "--timeline": timeline,
-            "--report": folder,
             "--streams": stream_file,
             "--groups": show_groups,
             "--operations": show_operations,
@@ -156,8 +167,10 @@ def simulate(
             "--key-switch": key_switch,
             "--save": save_file,
             "--load": load_file,
+            **({"--timeline": timeline, "--report": folder} if schedule == "shorter" else {}),
         }
-        stages(program, parameters, machine, single, as_json=as_json)
+        written = {"--timeline": timeline, "--report": folder}
+        folded(program, parameters, machine, flat, written, shorter=schedule == "shorter", as_json=as_json)
         return
     options = PlanOptions(
         parameters=parameters, machine=machine, max_failure=max_failure, security=security, key_switch=key_switch

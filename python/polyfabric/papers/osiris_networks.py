@@ -1,7 +1,7 @@
 """Osiris' LeNet and ResNet-20: rows of table III, and what figures 10, 12 and 13 make of them.
 
-ResNet-20 is timed in parts, from one ciphertext to one each: a block that the network has more than once is scheduled and checked once, and its
-time counts as often. The parts one behind the other, each from its first load to its last store, are a schedule of the whole network.
+ResNet-20 is scheduled as rounds, from one ciphertext to one each: a block that the network has more than once is scheduled once, and is a loop in the
+schedule of the whole network, which is checked as one.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from .. import machines
+from .. import machines, rounds
 from ..apps import lenet, resnet20
 from ..errors import Error
 from ..slot_parameters import SlotParameters
 from .osiris_roofline import LANES, Multiplications, roofline
-from .osiris_timing import HOISTING, planned
+from .osiris_timing import HOISTING, planned, unwarned
 from .rows import calibrated, failed, predicted, untold
 
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ _ROTATIONS: Reading = {
     "evidence": "section VI names Lee et al. and BSGS, and prints neither count",
 }
 _KNOWN = "calibrated: the choice was added when the default's time was known; the default was not changed"
-_ONCE = "blocks that are alike are scheduled once"
+_ONCE = rounds.MADE_OF
 
 _SINGLE = SlotParameters.of(
     "ckks",
@@ -80,7 +80,7 @@ _WIDER = ((2, "2TB"), (4, "4TB"))
 
 @dataclass
 class Timed:
-    """Checked schedules one behind the other."""
+    """A checked schedule, of one program or of rounds."""
 
     seconds: float = 0.0
     joules: float = 0.0
@@ -96,20 +96,22 @@ class Timed:
     worst: float = 0.0
     """Watts of the part with the highest power."""
 
-    def add(self, name: str, count: int, facts: dict[str, Any], report: dict[str, Any]) -> None:
-        """A part's schedule, which counts so often."""
-        seconds, cycles = report["seconds"], report["stalls"]
-        self.seconds += count * seconds
-        self.joules += count * report["energy_j"]
+    def schedule(self, degree: int, report: dict[str, Any]) -> None:
+        """The schedule, in a ring of that degree."""
+        seconds, cycles, traffic = report["seconds"], report["stalls"], report["traffic_bytes"]
+        self.seconds, self.joules = seconds, report["energy_j"]
         waits = (cycles["key_switch_key"] + cycles["other_transfer"]) / sum(cycles.values())
-        self.waiting += count * seconds * waits
+        self.waiting = seconds * waits
+        self.traffic, self.again = traffic["total"], traffic["hints_again"]
+        self.work.schedule(degree, report)
+
+    def add(self, name: str, count: int, facts: dict[str, Any], part: dict[str, Any]) -> None:
+        """A part of the schedule, which it has so often."""
         self.switches += count * sum(use["count"] for use in facts["key_switches"])
         self.bootstraps += count * sum(node["op"] == "bootstrap" for node in facts["nodes"])
-        self.traffic += count * report["traffic_bytes"]["total"]
-        self.again += count * report["traffic_bytes"]["hints_again"]
-        self.work.add(count, facts, report)
-        self.parts[name] = 1e3 * count * seconds
-        self.worst = max(self.worst, report["energy_j"] / seconds)
+        self.work.program(count, facts)
+        self.parts[name] = 1e3 * count * part["seconds"]
+        self.worst = max(self.worst, part["energy_j"] / part["seconds"])
 
     @property
     def words(self) -> str:
@@ -128,10 +130,12 @@ def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, single: bool = Fal
     machine = machines.load("osiris", readings)
     if lanes > 1:
         machine = machines.Machine(machine.native.changed([("units.ntt.lanes", float(lanes * LANES))]))
+    with unwarned():
+        found = rounds.simulated(resnet20.rounds(), _SINGLE if single else resnet20.PAPER_SET, machine)
     timed = Timed(work=Multiplications(lanes * LANES))
-    for part in resnet20.parts():
-        plan = planned(part.program(), _SINGLE if single else resnet20.PAPER_SET, machine)
-        timed.add(part.name, part.count, plan.facts, machine.simulate(plan).to_dict())
+    timed.schedule(found.facts[0]["parameters"]["ring_degree"], found.report.to_dict())
+    for body, facts, part in zip(found.program.bodies, found.facts, found.parts, strict=True):
+        timed.add(body.name, part["rounds"], facts, part)
     return timed
 
 
@@ -178,8 +182,10 @@ def _lenet(column: str) -> Callable[[], list[Row]]:
 def _lenet_timed(column: str) -> Timed:
     machine = machines.load("osiris", [f"hoisting={HOISTING[column]}", "bandwidth=1TB"])
     plan = planned(lenet.lenet(), lenet.PAPER_SET, machine)
+    report = machine.simulate(plan).to_dict()
     timed = Timed()
-    timed.add("all", 1, plan.facts, machine.simulate(plan).to_dict())
+    timed.schedule(plan.facts["parameters"]["ring_degree"], report)
+    timed.add("all", 1, plan.facts, report)
     return timed
 
 

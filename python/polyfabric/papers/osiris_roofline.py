@@ -40,13 +40,20 @@ class Multiplications:
     products: float = 0.0
     traffic: float = 0.0
 
-    def add(self, count: int, facts: dict[str, Any], report: dict[str, Any]) -> None:
-        """Those of a checked schedule, which counts so often; its transforms are what the NTT units were given to do."""
-        degree, ops = facts["parameters"]["ring_degree"], facts["limb_operations"]
+    def add(self, facts: dict[str, Any], report: dict[str, Any]) -> None:
+        """Those of a program's checked schedule."""
+        self.schedule(facts["parameters"]["ring_degree"], report)
+        self.program(1, facts)
+
+    def schedule(self, degree: int, report: dict[str, Any]) -> None:
+        """Transforms and bytes of a checked schedule: what the NTT units were given to do."""
         residues = 2 * self.lanes * report["utilisation"]["ntt"] * report["cycles"]
-        self.transforms += count * residues * log2(degree)
-        self.products += count * degree * ops["multiplies"]
-        self.traffic += count * report["traffic_bytes"]["total"]
+        self.transforms += residues * log2(degree)
+        self.traffic += report["traffic_bytes"]["total"]
+
+    def program(self, count: int, facts: dict[str, Any]) -> None:
+        """All others of a program, which counts so often."""
+        self.products += count * facts["parameters"]["ring_degree"] * facts["limb_operations"]["multiplies"]
 
     @property
     def all(self) -> float:

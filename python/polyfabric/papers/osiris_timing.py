@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from .. import machines
 from ..errors import SecurityWarning
@@ -30,8 +31,15 @@ def readings(choices: Sequence[str]) -> list[dict[str, str | None]]:
     ]
 
 
-def planned(program: SlotProgram, parameters: str | SlotParameters, machine: machines.Machine) -> SlotPlan:
-    """A program's plan with the set's own key switch; the paper's sets of less than 128 bits are taken as they are."""
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """The paper's sets of less than 128 bits are taken as they are."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SecurityWarning)
+        yield
+
+
+def planned(program: SlotProgram, parameters: str | SlotParameters, machine: machines.Machine) -> SlotPlan:
+    """A program's plan with the set's own key switch; the paper's sets of less than 128 bits are taken as they are."""
+    with unwarned():
         return plan(program, parameters, machine=machine, key_switch="set", security=0)

@@ -106,6 +106,12 @@ pub enum AuditError {
         /// Why.
         cause: String,
     },
+    /// Rounds that are not those of the program.
+    #[error("the rounds of the schedule are not those of the program: {cause}")]
+    Rounds {
+        /// What differs.
+        cause: String,
+    },
     /// Units, channels or memories that are not those of the machine file.
     #[error("the schedule's {what} are not those that the machine file describes")]
     Resources {

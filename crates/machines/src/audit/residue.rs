@@ -11,6 +11,7 @@
 //! asked for, and not what its body has in between.
 
 mod expected;
+pub mod rounds;
 
 use super::AuditError;
 use crate::engine::list::EventList;

@@ -6,6 +6,7 @@
 
 pub mod options;
 pub mod residue;
+pub mod rounds;
 pub mod torus;
 
 use crate::audit::AuditError;
@@ -182,6 +183,16 @@ pub enum MachineError {
     NoInstructions {
         /// Machine.
         machine: String,
+    },
+    /// A machine whose schedules have no loops.
+    #[error(
+        "schedules of `{machine}` do not repeat: map the rounds of `{program}` as one program, or take another machine"
+    )]
+    NoRounds {
+        /// Machine.
+        machine: String,
+        /// Program.
+        program: String,
     },
     /// No key switch that may be taken.
     #[error(transparent)]

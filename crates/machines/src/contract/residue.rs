@@ -1,6 +1,7 @@
 //! Machines that execute programs on residue polynomials.
 
 use super::options::{Given, check};
+use super::rounds::MappedBody;
 use super::{Family, MachineError, Mapper, Programs};
 use crate::audit::residue::{Meaning, audit};
 use crate::audit::same_resources;
@@ -10,12 +11,15 @@ use crate::engine::report::{SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Traffic as Class};
 use crate::engine::trace::{Trace, TraceOptions, trace};
 use crate::registry;
+use crate::rns::leaf::Leaf;
+use crate::rns::rounds::SharedKeys;
 use crate::rns::traffic::Traffic;
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::{KernelProgram, OpKind};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// A mapper of programs on residue polynomials.
 pub trait ResidueMachine: Sync {
@@ -60,6 +64,26 @@ pub trait ResidueMachine: Sync {
         options: &Given,
     ) -> Result<Box<dyn MappedResidue>, MachineError>;
 
+    /// Unit classes whose stalls are accounted for, the headline first: of every schedule alike.
+    fn primary(&self) -> &'static [&'static str];
+
+    /// Maps `program` as a body that rounds of a longer one repeat: from a chip that holds nothing to one that does nothing. `changes` says of which
+    /// leaves rounds have others in the place; `keys` numbers those of which they do not.
+    ///
+    /// # Errors
+    /// [`MachineError`] when the program does not fit; [`MachineError::NoRounds`] if the machine's schedules are without loops.
+    fn body(
+        &self,
+        machine: &Description,
+        program: &Arc<KernelProgram>,
+        _options: &Given,
+        _changes: &dyn Fn(&Leaf) -> bool,
+        _keys: &mut SharedKeys,
+    ) -> Result<Box<dyn MappedBody>, MachineError> {
+        let (machine, program) = (machine.name().to_owned(), program.name.to_string());
+        Err(MachineError::NoRounds { machine, program })
+    }
+
     /// `program` as [`Instructed::save`] wrote it.
     ///
     /// # Errors
@@ -83,9 +107,6 @@ pub trait MappedResidue: Send + Sync {
 
     /// What the names in the events stand for.
     fn meaning(&self) -> Box<dyn Meaning + '_>;
-
-    /// Unit classes whose stalls are accounted for, the headline first.
-    fn primary(&self) -> &'static [&'static str];
 
     /// Carries out `events`, the program's own or changed ones, on `inputs`, in the order of [`KernelProgram::inputs`], and the switching
     /// keys, with the units' own arithmetic; the outputs of `program`, in order.
@@ -217,7 +238,8 @@ fn simulated(
         },
         count => (count, "key switches"),
     };
-    let primary: Vec<String> = mapped.primary().iter().map(|&class| class.to_owned()).collect();
+    let primary = mapper(machine, &program.name)?.1.primary();
+    let primary: Vec<String> = primary.iter().map(|&class| class.to_owned()).collect();
     let schedule = Source::List(&*events);
     let (name, primary) = (&*program.name, &*primary);
     let subject = Subject { machine, schedule, program: name, parameters, operations, operation, primary };
@@ -272,7 +294,7 @@ impl Estimate {
 }
 
 /// The mapper that the machine's file names, if programs like `program` run on it.
-fn mapper(
+pub(super) fn mapper(
     machine: &Description,
     program: &str,
 ) -> Result<(&'static dyn Mapper, &'static dyn ResidueMachine), MachineError> {

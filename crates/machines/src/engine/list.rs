@@ -113,7 +113,8 @@ impl<'a> Source<'a> {
     }
 }
 
-fn each(items: &[Item], times: u64, visit: &mut dyn FnMut(&Event, u64)) {
+/// Calls `visit` with every event of a tree and how often it happens, in the order of the tree.
+pub(crate) fn each(items: &[Item], times: u64, visit: &mut dyn FnMut(&Event, u64)) {
     for item in items {
         cancel::check();
         match item {

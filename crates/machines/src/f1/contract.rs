@@ -217,6 +217,10 @@ impl ResidueMachine for RnsVector {
         Ok(expand::resources(&figures, &geometry.map_err(failed)?))
     }
 
+    fn primary(&self) -> &'static [&'static str] {
+        &["ntt", "automorphism", "multiply", "add"]
+    }
+
     fn map(
         &self,
         machine: &Description,
@@ -265,10 +269,6 @@ impl MappedResidue for Mapped {
 
     fn meaning(&self) -> Box<dyn Meaning + '_> {
         Box::new(self.compiled.names())
-    }
-
-    fn primary(&self) -> &'static [&'static str] {
-        &["ntt", "automorphism", "multiply", "add"]
     }
 
     fn replay(

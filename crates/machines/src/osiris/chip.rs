@@ -48,6 +48,7 @@ struct Classes {
     table: ClassId,
     computed: ClassId,
     stream: ClassId,
+    carried: ClassId,
 }
 
 /// What units do.
@@ -214,6 +215,7 @@ impl Chip {
             table: builder.value_class("public polynomial", Traffic::Tables, true),
             computed: builder.value_class("polynomial", Traffic::Ciphertexts, false),
             stream: builder.value_class("stream", Traffic::Ciphertexts, false),
+            carried: builder.value_class("polynomial between rounds", Traffic::Ciphertexts, false),
         };
         let kinds = Kinds::declare(builder, machine, units);
         Self {
@@ -243,6 +245,22 @@ impl Chip {
             None => self.classes.computed,
         };
         Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index: residue.0 }
+    }
+
+    /// The name of limb number `index` of what passes from a round to the next, as the one or as the other names it.
+    pub fn carried(&self, index: u32, given: bool) -> Value {
+        let ciphertext = u32::from(given);
+        Value { class: self.classes.carried, ciphertext, iteration: Value::NONE, index }
+    }
+
+    /// The name of limb number `index` of a program's inputs.
+    pub fn input(&self, index: u32) -> Value {
+        Value { class: self.classes.input, ciphertext: Value::NONE, iteration: Value::NONE, index }
+    }
+
+    /// The name of limb number `index` of all keys that rounds have.
+    pub fn shared_key(&self, index: u32) -> Value {
+        Value { class: self.classes.key, ciphertext: Value::NONE, iteration: Value::NONE, index }
     }
 
     /// The name of a stream on a wire.

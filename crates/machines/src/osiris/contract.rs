@@ -4,21 +4,25 @@ use super::chip::Chip;
 use super::machine::{Osiris, SPECS};
 use super::meaning::Names;
 use super::replay::replay;
+use super::rounds::Body;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::{MapError, Tasks, Work};
 use crate::audit::residue::Meaning;
 use crate::contract::options::Given;
 use crate::contract::residue::{Estimate, MappedResidue, ResidueMachine};
+use crate::contract::rounds::MappedBody;
 use crate::contract::{Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
-use crate::engine::schedule::{Resources, ScheduleBuilder};
+use crate::engine::schedule::{Item, Resources, ScheduleBuilder};
 use crate::reproduce::{Prediction, ReproduceError};
 use crate::rns::leaf::Leaf;
+use crate::rns::rounds::SharedKeys;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
+use std::sync::Arc;
 
 /// Osiris, and machines of systolic units like its own.
 pub static KIND: OsirisKind = OsirisKind;
@@ -161,6 +165,36 @@ impl ResidueMachine for OsirisKind {
             schedule(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
         Ok(Box::new(Mapped { scheduled, program: program.clone(), machine: figures }))
     }
+
+    fn primary(&self) -> &'static [&'static str] {
+        &["ntt", "base_conversion", "hadamard.keys", "hadamard.diagonals", "automorphism"]
+    }
+
+    fn body(
+        &self,
+        machine: &Description,
+        program: &Arc<KernelProgram>,
+        _options: &Given,
+        changes: &dyn Fn(&Leaf) -> bool,
+        keys: &mut SharedKeys,
+    ) -> Result<Box<dyn MappedBody>, MachineError> {
+        let body = Body::new(&Osiris::new(machine)?, program, changes, keys);
+        Ok(Box::new(body.map_err(|cause| MachineError::mapping(machine, &program.name, cause))?))
+    }
+}
+
+impl MappedBody for Body {
+    fn items(&self, first: bool) -> Arc<Vec<Item>> {
+        Body::items(self, first)
+    }
+
+    fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    fn resources(&self) -> &Resources {
+        Body::resources(self)
+    }
 }
 
 impl MappedResidue for Mapped {
@@ -170,10 +204,6 @@ impl MappedResidue for Mapped {
 
     fn meaning(&self) -> Box<dyn Meaning + '_> {
         Box::new(Names::new(&self.scheduled, &self.program, self.machine.hadamard_height))
-    }
-
-    fn primary(&self) -> &'static [&'static str] {
-        &["ntt", "base_conversion", "hadamard.keys", "hadamard.diagonals", "automorphism"]
     }
 
     fn replay(

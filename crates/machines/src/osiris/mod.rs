@@ -8,6 +8,7 @@
 //! - [`tasks`], [`layout`], [`schedule`], [`replay`]: a kernel program as work, as pipelines of units, as a schedule of the engine, and on real
 //!   ciphertexts.
 //! - [`steps`]: baby and giant steps of a matrix, weighed by schedules.
+//! - [`rounds`]: bodies of programs that repeat.
 //! - [`meaning`], [`contract`], [`reproduce`]: the schedule's names for the audit, the machine among the others, the paper's tables.
 
 pub mod chip;
@@ -18,6 +19,7 @@ pub mod meaning;
 pub mod mod_change;
 pub mod replay;
 pub mod reproduce;
+pub mod rounds;
 pub mod schedule;
 pub mod steps;
 pub mod tasks;

@@ -4,6 +4,7 @@
 //! cycle after they left the last. So a schedule that is wrong gives wrong words, or is told.
 
 use super::machine::Osiris;
+use super::rounds::Body;
 use super::schedule::Scheduled;
 use super::tasks::{Half, Pointwise, Residue, Work, inverse_of_product, read_at_once};
 use super::tiling::{TileOrder, join};
@@ -12,15 +13,16 @@ use super::units::{
     AutomorphismUnit, BaseConversionArray, BaseTable, DiagonalProduct, Direction, HadamardUnit, KeyGenerator,
     KeyProduct, LockstepError, NttUnit, Shape, Tile, stream,
 };
+use crate::audit::residue::rounds::BodyMeaning;
 use crate::engine::list::EventList;
-use crate::engine::schedule::{Access, Event, Order};
+use crate::engine::schedule::{Access, Event, Order, Schedule, Shift, Value};
 use crate::rns::leaf::Leaf;
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis, RnsBasisError};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::streaming::{StreamingError, StreamingNtt};
 use polyfabric_kernels::ntt::{EvaluationOrder, Ntt, NttError};
-use polyfabric_program::rns::kernel::{Conversion, KernelProgram, LimbSet};
+use polyfabric_program::rns::kernel::{Conversion, KernelProgram, LimbSet, PublicPolynomial, Round, Rounds};
 use polyfabric_schemes::rns::{Domain, KeyId, KeySet, KeyStorage, LimbId, MissingKey, RnsPolynomial, SwitchingKey};
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -80,6 +82,20 @@ struct Version {
     words: Words,
 }
 
+/// A round of a program that repeats.
+#[derive(Clone, Copy)]
+struct InRound<'a> {
+    number: usize,
+    body: &'a Body,
+    round: &'a Round,
+}
+
+impl InRound<'_> {
+    fn first(self) -> bool {
+        self.number == 0
+    }
+}
+
 /// What simulated storage holds.
 struct Replay<'a> {
     machine: &'a Osiris,
@@ -92,7 +108,10 @@ struct Replay<'a> {
     frames: HashMap<u64, Vec<Version>>,
     /// By wire: tiles, with the cycle in which they left their unit.
     wires: HashMap<u16, VecDeque<(i64, Tile)>>,
-    outputs: HashMap<u32, Words>,
+    /// What was stored, by its name.
+    outputs: HashMap<Value, Words>,
+    /// Of a program that repeats: the round of the event at hand.
+    round: Option<InRound<'a>>,
     /// Keys with masks from their seed.
     seeded: HashMap<KeyId, SwitchingKey>,
 }
@@ -109,17 +128,7 @@ pub fn replay(
     keys: &KeySet,
     inputs: &[&RnsPolynomial],
 ) -> Result<Vec<RnsPolynomial>, ReplayError> {
-    let mut replay = Replay {
-        machine,
-        scheduled,
-        program,
-        keys,
-        inputs,
-        frames: HashMap::new(),
-        wires: HashMap::new(),
-        outputs: HashMap::new(),
-        seeded: HashMap::new(),
-    };
+    let mut replay = Replay::new(machine, (scheduled, program), keys, inputs);
     let mut found = Ok(());
     events.visit(&mut |event| {
         cancel::check();
@@ -127,7 +136,64 @@ pub fn replay(
         if found.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     found?;
-    scheduled.tasks.outputs.iter().map(|limbs| replay.output(limbs)).collect()
+    replay.all_outputs()
+}
+
+/// Carries a schedule of `rounds` out, their own or a changed one, whose `bodies` are on `machine`; the outputs of the last round, in order.
+///
+/// # Errors
+/// [`ReplayError`] if a key or an input is not there, or the schedule is wrong.
+///
+/// # Panics
+/// If there is no body, or a round of another one.
+pub fn replay_rounds(
+    machine: &Osiris,
+    (rounds, bodies): (&Rounds, &[Body]),
+    schedule: &Schedule,
+    keys: &KeySet,
+    inputs: &[&RnsPolynomial],
+) -> Result<Vec<RnsPolynomial>, ReplayError> {
+    let mut replay = Replay::new(machine, (&bodies[0].scheduled, &bodies[0].program), keys, inputs);
+    for placed in schedule.events() {
+        cancel::check();
+        let event = placed.to_event();
+        replay.enter(rounds, bodies, event.op.ciphertext as usize).ok_or_else(|| replay.not_there(&event))?;
+        replay.event(&event)?;
+    }
+    let last = rounds.rounds.len() - 1;
+    _ = replay.enter(rounds, bodies, last);
+    replay.all_outputs()
+}
+
+impl<'a> Replay<'a> {
+    fn new(
+        machine: &'a Osiris,
+        (scheduled, program): (&'a Scheduled, &'a KernelProgram),
+        keys: &'a KeySet,
+        inputs: &'a [&'a RnsPolynomial],
+    ) -> Self {
+        Self {
+            machine,
+            scheduled,
+            program,
+            keys,
+            inputs,
+            frames: HashMap::new(),
+            wires: HashMap::new(),
+            outputs: HashMap::new(),
+            round: None,
+            seeded: HashMap::new(),
+        }
+    }
+
+    /// From now on events are of round `number`, if there is one.
+    fn enter(&mut self, rounds: &'a Rounds, bodies: &'a [Body], number: usize) -> Option<()> {
+        let round = rounds.rounds.get(number)?;
+        let body = &bodies[round.body];
+        (self.scheduled, self.program) = (&body.scheduled, &body.program);
+        self.round = Some(InRound { number, body, round });
+        Some(())
+    }
 }
 
 impl Replay<'_> {
@@ -272,7 +338,8 @@ impl Replay<'_> {
             }
             Work::Automorphism { element, .. } => {
                 let (shape, words) = (self.shape(), self.read(event, &event.reads[0])?);
-                let mut unit = AutomorphismUnit::new(shape, *element);
+                let element = self.round.map_or(*element, |round| round.round.element(*element));
+                let mut unit = AutomorphismUnit::new(shape, element);
                 let tiles = TileOrder::limb_by_limb(shape, 1).cut(std::slice::from_ref(&words));
                 let moved = stream(&mut unit, tiles, AutomorphismUnit::latency(shape))?;
                 self.write_tiles(event, &event.writes, moved.into_iter().map(|(_, tile)| tile))
@@ -285,16 +352,42 @@ impl Replay<'_> {
         let (read, write) = (&event.reads[0], &event.writes[0]);
         if write.place.memory != self.scheduled.chip.scratchpad {
             let words = self.read(event, read)?;
-            self.outputs.insert(write.value.index, words);
+            self.outputs.insert(write.value, words);
             return Ok(());
         }
-        let leaf = self.scheduled.tasks.leaves.get(read.value.index as usize).copied().flatten();
-        let words = match leaf {
-            Some(leaf) => Arc::new(self.leaf(leaf)?),
-            None => self.outputs.get(&read.value.index).cloned().ok_or_else(|| self.not_there(event))?,
+        let words = match (self.outputs.get(&read.value), self.leaf_named(read.value)) {
+            (Some(words), _) => words.clone(),
+            (None, Some(leaf)) => Arc::new(self.leaf(leaf)?),
+            (None, None) => return Err(self.not_there(event)),
         };
         self.write(event, write, words);
         Ok(())
+    }
+
+    /// What lies in memory from the start under a name.
+    fn leaf_named(&self, name: Value) -> Option<Leaf> {
+        let residue = match self.round {
+            None => name.index,
+            Some(round) => {
+                let in_round_0 = name.shifted(Shift::ciphertexts(-(round.number as i64)));
+                round.body.residue(round.first(), in_round_0)?.0
+            }
+        };
+        let leaf = self.scheduled.tasks.leaves.get(residue as usize).copied().flatten()?;
+        // A later round takes what was stored.
+        let given = matches!(leaf, Leaf::Input { .. }) && self.round.is_some_and(|round| !round.first());
+        (!given).then_some(leaf)
+    }
+
+    /// The key that is meant where the program of the event at hand names `key`.
+    fn key(&self, key: KeyId) -> KeyId {
+        self.round.map_or(key, |round| round.round.key(key))
+    }
+
+    /// The public polynomial of that number of the program of the event at hand.
+    fn plaintext(&self, number: u32) -> &PublicPolynomial {
+        let own = self.round.and_then(|round| round.round.plaintexts.as_ref());
+        &own.unwrap_or(&self.program.plaintexts)[number as usize]
     }
 
     /// A limb as it lies off chip, in the order of the units.
@@ -309,7 +402,7 @@ impl Replay<'_> {
             }
             Leaf::Plaintext { plaintext, limb, values: false } => {
                 let mut natural = vec![0; degree.get()];
-                self.program.plaintexts[plaintext as usize].residues(self.modulus(limb), &mut natural);
+                self.plaintext(plaintext).residues(self.modulus(limb), &mut natural);
                 let order = StreamingNtt::new(degree, self.modulus(limb), self.shape().lanes())?;
                 for (place, word) in words.iter_mut().enumerate() {
                     *word = natural[order.coefficient_at(place)];
@@ -317,11 +410,11 @@ impl Replay<'_> {
                 return Ok(words);
             }
             Leaf::Plaintext { plaintext, limb, values: true } => {
-                self.program.plaintexts[plaintext as usize].residues(self.modulus(limb), &mut words);
+                self.plaintext(plaintext).residues(self.modulus(limb), &mut words);
                 Ntt::<u64>::new(degree, self.modulus(limb))?.forward(&mut words);
             }
             Leaf::Hint { key, row, part, limb } => {
-                let key = self.keys.get(key)?;
+                let key = self.keys.get(self.key(key))?;
                 let position = key.limbs().iter().position(|&held| held == limb).ok_or(ReplayError::Limb { limb })?;
                 let mut scratch = vec![0; degree.get()];
                 words.copy_from_slice(key.limb(part, usize::from(row), position, &mut scratch));
@@ -437,6 +530,7 @@ impl Replay<'_> {
 
     /// The masks of one limb of one row.
     fn masks(&mut self, event: &Event, key: KeyId, row: u16, limb: LimbId) -> Result<(), ReplayError> {
+        let key = self.key(key);
         if !self.seeded.contains_key(&key) {
             let storage = KeyStorage { seeded: true, ..KeyStorage::BYTES };
             let own = self.keys.get(key)?.as_ref().clone().stored(storage);
@@ -586,6 +680,22 @@ impl Replay<'_> {
         Ok(())
     }
 
+    fn all_outputs(&self) -> Result<Vec<RnsPolynomial>, ReplayError> {
+        self.scheduled.tasks.outputs.iter().map(|limbs| self.output(limbs)).collect()
+    }
+
+    /// The name of a limb in the schedule.
+    fn name(&self, residue: Residue) -> Option<Value> {
+        let own = self.scheduled.chip.value(&self.scheduled.tasks, residue);
+        match self.round {
+            None => Some(own),
+            Some(round) => {
+                let name = round.body.name(round.first(), own)?;
+                Some(name.shifted(Shift::ciphertexts(round.number as i64)))
+            }
+        }
+    }
+
     /// An output as its limbs were stored.
     fn output(&self, limbs: &[(LimbId, Residue)]) -> Result<RnsPolynomial, ReplayError> {
         let (degree, ids) = (self.program.degree, limbs.iter().map(|&(limb, _)| limb).collect::<Vec<_>>());
@@ -596,7 +706,7 @@ impl Replay<'_> {
             // What the caller gave lies in memory from the start.
             let words = match self.scheduled.tasks.leaves[residue.0 as usize] {
                 Some(leaf) => Arc::new(self.leaf(leaf)?),
-                None => self.outputs.get(&residue.0).cloned().ok_or(missing)?,
+                None => self.name(residue).and_then(|name| self.outputs.get(&name)).cloned().ok_or(missing)?,
             };
             let words = self.order().convert(EvaluationOrder::BitReversed, degree, &words);
             polynomial.limb_mut(position).copy_from_slice(&words);

@@ -321,6 +321,14 @@ pub enum MapError {
         /// What is wrong with it.
         cause: &'static str,
     },
+    /// A body that gives the next round a limb that it did not compute, or one limb twice.
+    #[error(
+        "of `{output}` a limb is one that it was given, or there twice: give the next round what is computed, each limb once"
+    )]
+    Given {
+        /// Name of the output.
+        output: String,
+    },
     /// Not enough room for what is needed at once.
     #[error(
         "operation {op} needs more than the {frames} limbs of {bytes} bytes that the scratchpads hold: choose a smaller ring or level, or \

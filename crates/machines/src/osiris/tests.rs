@@ -1,6 +1,7 @@
 //! Do schedules of CKKS programs pass the checker, and give the interpreter's words when the units carry them out?
 
 mod ciphertexts;
+mod rounds;
 
 use super::machine::{Osiris, SPECS};
 use super::meaning::Names;

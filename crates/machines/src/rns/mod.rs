@@ -4,6 +4,7 @@
 pub mod function;
 pub mod leaf;
 pub mod replay;
+pub mod rounds;
 pub mod step;
 pub mod subpolynomials;
 pub mod traffic;

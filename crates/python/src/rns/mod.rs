@@ -6,6 +6,7 @@ mod machine;
 mod parameters;
 mod plan;
 mod program;
+mod rounds;
 mod run;
 mod signature;
 
@@ -14,5 +15,6 @@ pub use machine::{PyMapped, PyResidueKernel};
 pub use parameters::{PySlotParameters, slot_parameter_sets};
 pub use plan::PySlotPlan;
 pub use program::{PySlotBuilder, PySlotProgram};
+pub use rounds::{PyMappedRounds, PyRoundsMapper};
 pub use run::{PySlotCiphertexts, PySlotClient, PySlotPublicKey, PySlotServer};
 pub use signature::PySlotSignature;

@@ -2,12 +2,19 @@
 
 use super::{limb_by_limb, paper};
 use crate::audit::residue::audit;
+use crate::audit::residue::rounds::{audit_whole, changes};
 use crate::engine::checker::check;
+use crate::engine::schedule::{Item, Schedule};
 use crate::osiris::machine::Osiris;
 use crate::osiris::meaning::Names;
-use crate::osiris::replay::replay;
+use crate::osiris::replay::{replay, replay_rounds};
+use crate::osiris::rounds::Body;
 use crate::osiris::schedule::schedule;
+use crate::rns::leaf::Leaf;
+use crate::rns::rounds::{SharedKeys, schedule as rounds_schedule};
+use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::rns::homomorphic::{Builder, Diagonals, NodeId, Program, Scheme, Values, evaluate};
+use polyfabric_program::rns::kernel::{Round, Rounds};
 use polyfabric_program::rns::lowering::{Hoisting, LevelPolicy, Lowered, RnsLowering, Target, lower};
 use polyfabric_program::rns::noise::Encryption;
 use polyfabric_program::rns::parameters;
@@ -109,4 +116,59 @@ fn a_matrix_times_a_vector_decrypts_with_each_hoisting() {
         check_program(&product, "osiris-I", &hoisted(hoisting));
     }
     check_program(&product, "osiris-I", &limb_by_limb(paper()));
+}
+
+#[test]
+fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
+    let machine = hoisted(Hoisting::Single);
+    let set = sets::parameters("osiris-I").expect("a set");
+    let turned = program(1 << 13, 2, |builder, x| {
+        let turned = builder.rotate(x, 1).expect("a rotation");
+        builder.add(x, turned).expect("a sum")
+    });
+    let lowered = lowered(&turned, &set, &machine);
+    let turn = |steps| GaloisElement::rotation(set.ring_degree(), steps);
+    // By one slot, by three, by one.
+    let other = Round { elements: vec![(turn(1), turn(3))], ..Round::of(0) };
+    let bodies = vec![Arc::new(lowered.kernel.clone())];
+    let rounds = Rounds { name: "turns".into(), bodies, rounds: vec![Round::of(0), other, Round::of(0)] };
+    rounds.check().expect("they fit");
+    let changes = |leaf: &Leaf| changes(&rounds.rounds, 0, leaf);
+    let body = Body::new(&machine, &rounds.bodies[0], &changes, &mut SharedKeys::default()).expect("it fits");
+    let timed = [(body.items(true), body.cycles), (body.items(false), body.cycles)];
+    let schedule = rounds_schedule(body.resources().clone(), &[0, 1, 1], &timed);
+    check(&schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
+    audit_whole(&rounds, &schedule, &[&body]).unwrap_or_else(|error| panic!("{error}"));
+    let client = ClientKey::for_tests(&set, 3).expect("a key");
+    let ids: Vec<KeyId> = rounds.unrolled().expect("a program").keys().keys().copied().collect();
+    let keys = client.evaluation_keys(&ids, KeyStorage::TRANSPORT, None, &no_progress).expect("keys");
+    let mut values: Vec<Complex> =
+        (0..turned.slots()).map(|at| Complex::new(((at * 7) % 19) as f64 / 19.0, (at % 5) as f64 / 5.0)).collect();
+    let port = &lowered.inputs[0];
+    let encrypted = client.encrypt_at(&values, port.level, port.scale.real()).expect("a ciphertext");
+    let given: Vec<&RnsPolynomial> = encrypted.ciphertext().parts.iter().collect();
+    for steps in [1, 3, 1] {
+        let slots = values.len();
+        values = (0..slots).map(|at| values[at] + values[(at + steps) % slots]).collect();
+    }
+    let bodies = [body];
+    let precision = |schedule: &Schedule| {
+        let parts = replay_rounds(&machine, (&rounds, &bodies), schedule, &keys, &given).ok()?;
+        let scale = lowered.outputs[0].scale.real();
+        let found = CkksCiphertext::new(&set, Ciphertext::new(parts), scale, turned.slots()).expect("a level");
+        Some(client.precision(&found, &values).expect("it decrypts").expect("as many slots").min_bits)
+    };
+    assert!(precision(&schedule).is_some_and(|bits| bits > 12.0));
+    let mut wrong = schedule.clone();
+    let Some(Item::Repeat(repeat)) = wrong.items.last_mut() else { panic!("a loop of two rounds") };
+    let hadamard = &bodies[0].scheduled.chip.keys;
+    let events = Arc::make_mut(&mut repeat.body).iter_mut();
+    let mut products = events.filter_map(|item| match item {
+        Item::Event(event) if hadamard.contains(&event.resource) && event.reads.len() > 2 => Some(event),
+        _ => None,
+    });
+    let event = products.next().expect("an inner product");
+    event.reads[0].place.offset = event.reads[2].place.offset;
+    assert!(check(&wrong, &[]).is_err(), "the checker sees it");
+    assert!(precision(&wrong).is_none_or(|bits| bits < 1.0), "and it decrypts to something else");
 }

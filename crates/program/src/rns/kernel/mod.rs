@@ -12,6 +12,7 @@ mod check;
 mod count;
 mod limb_set;
 mod op;
+mod rounds;
 
 pub use body::Body;
 pub use builder::KernelBuilder;
@@ -19,6 +20,7 @@ pub use check::KernelError;
 pub use count::{Counts, LimbOps};
 pub use limb_set::LimbSet;
 pub use op::{Conversion, DigitWindow, OpKind};
+pub use rounds::{Ports, Round, Rounds, RoundsError};
 
 use crate::rns::homomorphic::NodeId;
 use polyfabric_kernels::RingDegree;

@@ -1,0 +1,265 @@
+//! The audit of schedules in which bodies repeat.
+//!
+//! A body is held against its program once, by the audit of programs ([`super::audit`]). That evaluates it with inputs, public polynomials, keys and
+//! automorphisms that are nothing but their names, so what it shows holds whatever stands behind the names: of every round. What is left is that
+//! rounds come in the order of the program, each once, and that their names are their own: what a round computes is named by its number, what it takes
+//! is what the round before has stored, and what several rounds have under one name is one limb of one key.
+
+use super::{AuditError, Meaning, audit};
+use crate::engine::list::EventList;
+use crate::engine::schedule::{ClassId, Event, Item, Resources, Schedule, Shift, Value};
+use crate::rns::leaf::Leaf;
+use polyfabric_program::rns::kernel::{KernelProgram, Round, Rounds};
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What a mapper's names in a body mean. The body of the first round is named apart: its inputs lie in memory from the start.
+pub trait BodyMeaning {
+    /// What the events mean, with the names that they have where the body is a program of its own.
+    fn meaning(&self) -> Box<dyn Meaning + '_>;
+
+    /// The name, in round 0 of a schedule, of what the body itself names so.
+    fn name(&self, first: bool, own: Value) -> Option<Value>;
+
+    /// The body's own name of that.
+    fn own(&self, first: bool, name: Value) -> Option<Value>;
+}
+
+/// Items of a body, all events, in its own names.
+pub(crate) struct OwnNames<'a> {
+    resources: &'a Resources,
+    events: Vec<&'a Event>,
+    body: &'a dyn BodyMeaning,
+    first: bool,
+    /// Whether every name had one.
+    known: Cell<bool>,
+}
+
+impl<'a> OwnNames<'a> {
+    /// Of `items`; nothing if there is a loop among them.
+    pub fn new(
+        resources: &'a Resources,
+        items: &'a [Item],
+        (body, first): (&'a dyn BodyMeaning, bool),
+    ) -> Option<Self> {
+        let event = |item: &'a Item| match item {
+            Item::Event(event) => Some(event),
+            Item::Repeat(_) => None,
+        };
+        let mut events: Vec<&Event> = items.iter().map(event).collect::<Option<_>>()?;
+        events.sort_by_key(|event| event.start);
+        Some(Self { resources, events, body, first, known: Cell::new(true) })
+    }
+
+    fn in_own_names(&self, event: &Event) -> Option<Event> {
+        let mut event = event.clone();
+        for access in event.reads.iter_mut().chain(&mut event.writes) {
+            let own = self.body.own(self.first, access.value)?;
+            // Nothing has two names.
+            self.body.name(self.first, own).filter(|&name| name == access.value)?;
+            access.value = own;
+        }
+        (event.op.ciphertext == 0).then(|| event.op.ciphertext = Value::NONE)?;
+        Some(event)
+    }
+}
+
+impl EventList for OwnNames<'_> {
+    fn resources(&self) -> &Resources {
+        self.resources
+    }
+
+    fn visit(&self, visit: &mut dyn FnMut(&Event) -> ControlFlow<()>) {
+        for event in &self.events {
+            let Some(own) = self.in_own_names(event) else { return self.known.set(false) };
+            if visit(&own).is_break() {
+                return;
+            }
+        }
+    }
+}
+
+/// What is known of a body that was held against its program.
+#[derive(Clone, Debug)]
+pub struct HeldBody {
+    /// Kept, so that no other body gets its address.
+    items: Arc<Vec<Item>>,
+    program: usize,
+    first: bool,
+    /// Of what it loads of its inputs: input and limb by position, and the name.
+    takes: BTreeMap<(usize, usize), Value>,
+    /// By output, then by limb: the name.
+    gives: Vec<Vec<Value>>,
+    /// What has no round's number in its name.
+    shared: HashMap<Value, Leaf>,
+    /// Classes of what has, but for inputs and outputs.
+    inner: HashSet<ClassId>,
+}
+
+fn wrong(cause: impl Into<String>) -> AuditError {
+    AuditError::Rounds { cause: cause.into() }
+}
+
+impl HeldBody {
+    /// Holds `items` against body number `number` of a program. `changes` says of which leaves a round may have another in their place: they are named by
+    /// the round.
+    ///
+    /// # Errors
+    /// The first [`AuditError`].
+    pub fn new(
+        (number, program): (usize, &KernelProgram),
+        resources: &Resources,
+        items: &Arc<Vec<Item>>,
+        (body, first): (&dyn BodyMeaning, bool),
+        changes: &dyn Fn(&Leaf) -> bool,
+    ) -> Result<Self, AuditError> {
+        let Some(list) = OwnNames::new(resources, items, (body, first)) else {
+            return Err(wrong("a loop in the body of a loop"));
+        };
+        let meaning = body.meaning();
+        audit(program, &list, &*meaning)?;
+        if !list.known.get() {
+            return Err(wrong("a name that is none of the body's"));
+        }
+        let inputs: Vec<_> = program.inputs().map(|(.., value)| value.limbs.clone()).collect();
+        let mut gives = Vec::with_capacity(program.outputs.len());
+        for (output, value) in program.outputs.iter().enumerate() {
+            let limbs = 0..program.value(value.value).limbs.len();
+            let name = |position| {
+                let own = meaning.output(output, position, 0)?;
+                body.name(first, own).filter(|name| meaning.leaf(own).is_none() && name.ciphertext == 1)
+            };
+            let names: Option<Vec<Value>> = limbs.map(name).collect();
+            gives.push(names.ok_or_else(|| wrong("a body gives a limb that it was given"))?);
+        }
+        let given: HashSet<Value> = gives.iter().flatten().copied().collect();
+        let (mut takes, mut shared, mut inner) = (BTreeMap::new(), HashMap::new(), HashSet::new());
+        for event in items.iter().filter_map(|item| if let Item::Event(event) = item { Some(event) } else { None }) {
+            for access in event.reads.iter().chain(&event.writes) {
+                let name = access.value;
+                let own = body.own(first, name).ok_or_else(|| wrong("a name that is none of the body's"))?;
+                let leaf = meaning.leaf(own).map(|leaf| leaf.leaf);
+                if let Some(Leaf::Input { index, limb }) = leaf {
+                    let position = inputs.get(index).and_then(|limbs| limbs.position(limb));
+                    let position = position.ok_or_else(|| wrong(format!("limb {limb} of input {index}")))?;
+                    takes.insert((index, position), name);
+                } else if name.ciphertext == Value::NONE {
+                    let leaf = leaf.filter(|leaf| !changes(leaf));
+                    let leaf = leaf.ok_or_else(|| wrong(format!("value {} has one name in all rounds", name.index)))?;
+                    shared.insert(name, leaf);
+                } else if name.ciphertext == 0 {
+                    inner.insert(name.class);
+                } else if !given.contains(&name) {
+                    return Err(wrong(format!("value {} is named as of another round", name.index)));
+                }
+            }
+        }
+        Ok(Self { items: Arc::clone(items), program: number, first, takes, gives, shared, inner })
+    }
+}
+
+/// Holds a `schedule` of rounds against `rounds`, whose bodies have been `held`.
+///
+/// # Errors
+/// [`AuditError::Rounds`] if a round is missing, comes more than once, is of another body, or does not take what the round before has stored.
+pub fn audit_rounds(order: &[usize], schedule: &Schedule, held: &[HeldBody]) -> Result<(), AuditError> {
+    let mut found = Vec::with_capacity(order.len());
+    collect(&schedule.items, 0, Shift::default(), order.len(), &mut found)?;
+    found.sort_by_key(|&(start, ..)| start);
+    if found.len() != order.len() {
+        return Err(wrong(format!("{} rounds, where the program has {}", found.len(), order.len())));
+    }
+    let mut shared: HashMap<Value, Leaf> = HashMap::new();
+    let mut before: Option<&HeldBody> = None;
+    for (round, (&body, &(_, shift, items))) in order.iter().zip(&found).enumerate() {
+        if shift != Shift::ciphertexts(round as i64) {
+            return Err(wrong(format!("round {round} has the names of another")));
+        }
+        let of_body = |held: &&HeldBody| {
+            std::ptr::eq(Arc::as_ptr(&held.items), items) && (held.program, held.first) == (body, round == 0)
+        };
+        let own = held.iter().find(of_body).ok_or_else(|| wrong(format!("round {round} is of another body")))?;
+        for (&name, &leaf) in own.shared.iter().filter(|_| before.is_none_or(|before| !std::ptr::eq(before, own))) {
+            if *shared.entry(name).or_insert(leaf) != leaf {
+                return Err(wrong(format!("value {} stands for {leaf:?} and another key", name.index)));
+            }
+        }
+        if let Some(before) = before {
+            let one = Shift::ciphertexts(-1);
+            let given = |&(output, limb): &(usize, usize)| before.gives.get(output)?.get(limb).map(|v| v.shifted(one));
+            let taken = own.takes.iter().all(|(port, &name)| given(port) == Some(name));
+            if !taken || before.gives.iter().flatten().any(|name| own.inner.contains(&name.class)) {
+                return Err(wrong(format!("round {round} does not take what the round before gives")));
+            }
+        }
+        before = Some(own);
+    }
+    Ok(())
+}
+
+type Found = (i64, Shift, *const Vec<Item>);
+
+/// Every round: its start, its numbers, its body.
+fn collect(items: &[Item], base: i64, shift: Shift, most: usize, found: &mut Vec<Found>) -> Result<(), AuditError> {
+    for item in items {
+        let Item::Repeat(repeat) = item else { return Err(wrong("an event outside of all rounds")) };
+        for round in 0..repeat.count {
+            let start = base + repeat.start + round as i64 * repeat.period as i64;
+            let inner = repeat.shift_of(shift, round);
+            if repeat.body.iter().all(|item| matches!(item, Item::Event(_))) {
+                found.push((start, inner, Arc::as_ptr(&repeat.body)));
+            } else {
+                collect(&repeat.body, start, inner, most, found)?;
+            }
+            if found.len() > most {
+                return Err(wrong(format!("more than the {most} rounds of the program")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Holds a schedule of rounds against `rounds`, its bodies included, of which `bodies` says what the names mean.
+///
+/// # Errors
+/// The first [`AuditError`].
+pub fn audit_whole(rounds: &Rounds, schedule: &Schedule, bodies: &[&dyn BodyMeaning]) -> Result<(), AuditError> {
+    rounds.check().map_err(|error| AuditError::Program { cause: error.to_string() })?;
+    let order: Vec<usize> = rounds.rounds.iter().map(|round| round.body).collect();
+    let mut found = Vec::new();
+    collect(&schedule.items, 0, Shift::default(), order.len(), &mut found)?;
+    found.sort_by_key(|&(start, ..)| start);
+    let mut held: Vec<HeldBody> = Vec::new();
+    for (round, &(.., items)) in found.iter().enumerate() {
+        let Some(&number) = order.get(round) else { break };
+        let known = |held: &HeldBody| {
+            std::ptr::eq(Arc::as_ptr(&held.items), items) && (held.program, held.first) == (number, round == 0)
+        };
+        if held.iter().any(known) {
+            continue;
+        }
+        let Some(items) = body_at(&schedule.items, items) else { break };
+        let changes = |leaf: &Leaf| changes(&rounds.rounds, number, leaf);
+        let body = (bodies[number], round == 0);
+        held.push(HeldBody::new((number, &rounds.bodies[number]), &schedule.resources, items, body, &changes)?);
+    }
+    audit_rounds(&order, schedule, &held)
+}
+
+/// Whether rounds of body number `body` may have another leaf in the place of `leaf`.
+pub fn changes(rounds: &[Round], body: usize, leaf: &Leaf) -> bool {
+    match *leaf {
+        Leaf::Hint { key, .. } => rounds.iter().any(|round| round.body == body && round.key(key) != key),
+        Leaf::Input { .. } | Leaf::Plaintext { .. } => true,
+    }
+}
+
+fn body_at(items: &[Item], wanted: *const Vec<Item>) -> Option<&Arc<Vec<Item>>> {
+    items.iter().find_map(|item| match item {
+        Item::Event(_) => None,
+        Item::Repeat(repeat) if std::ptr::eq(Arc::as_ptr(&repeat.body), wanted) => Some(&repeat.body),
+        Item::Repeat(repeat) => body_at(&repeat.body, wanted),
+    })
+}

@@ -1,0 +1,155 @@
+//! Schedules of programs that repeat: bodies, each scheduled once, put one behind the other.
+//!
+//! A body begins with nothing on the chip and ends when all is stored and idle, so its next round, or that of another body, begins in the cycle in which
+//! it ends. What comes again and again, a body or a row of bodies, is a loop.
+
+use crate::engine::schedule::{Item, Repeat, Resources, Schedule, Shift};
+use crate::rns::leaf::Leaf;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Numbers of the limbs of keys that all rounds have under one name.
+#[derive(Clone, Debug, Default)]
+pub struct SharedKeys(HashMap<Leaf, u32>);
+
+impl SharedKeys {
+    /// The number of `leaf`, another one than those of all other leaves.
+    pub fn number(&mut self, leaf: Leaf) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry(leaf).or_insert(next)
+    }
+}
+
+/// Events of a body, and the cycles until all of them are over.
+pub type Timed = (Arc<Vec<Item>>, u64);
+
+/// The longest row of bodies that is sought for: further apart, nothing comes again that is worth a loop.
+const LONGEST_ROW: usize = 16;
+
+/// Rounds of a sequence, with what repeats as a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Run {
+    One(usize),
+    Loop(usize, Vec<Run>),
+}
+
+impl Run {
+    fn rounds(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Loop(count, inner) => count * inner.iter().map(Self::rounds).sum::<usize>(),
+        }
+    }
+}
+
+/// Loops from the front: at each place the row that covers most when it comes again, of those the shortest.
+fn runs(sequence: &[usize]) -> Vec<Run> {
+    let mut found = Vec::new();
+    let mut rest = sequence;
+    while let [first, ..] = rest {
+        let times = |row: usize| rest.chunks_exact(row).take_while(|&chunk| chunk == &rest[..row]).count();
+        let rows = (1..=LONGEST_ROW.min(rest.len() / 2)).map(|row| (row, times(row)));
+        let best =
+            rows.filter(|&(_, times)| times > 1).max_by_key(|&(row, times)| (row * times, std::cmp::Reverse(row)));
+        let (taken, run) = match best {
+            None => (1, Run::One(*first)),
+            Some((row, times)) if row == 1 => (times, Run::Loop(times, vec![Run::One(*first)])),
+            Some((row, times)) => (row * times, Run::Loop(times, runs(&rest[..row]))),
+        };
+        found.push(run);
+        rest = &rest[taken..];
+    }
+    found
+}
+
+/// The items of `runs`, and the cycles that they take; names are moved on by a round's number.
+fn items(runs: &[Run], bodies: &[Timed]) -> (Vec<Item>, u64) {
+    let (mut made, mut start, mut number) = (Vec::new(), 0, 0);
+    for run in runs {
+        let (count, body, period, rounds) = match run {
+            &Run::One(body) => (1, Arc::clone(&bodies[body].0), bodies[body].1, 1),
+            Run::Loop(count, inner) => match inner[..] {
+                [Run::One(body)] => (*count, Arc::clone(&bodies[body].0), bodies[body].1, 1),
+                _ => {
+                    let (inner_items, period) = items(inner, bodies);
+                    (*count, Arc::new(inner_items), period, inner.iter().map(Run::rounds).sum())
+                }
+            },
+        };
+        let (count, period) = (count as u64, period.max(1));
+        made.push(Item::Repeat(Repeat {
+            start,
+            count,
+            period,
+            origin: Shift::ciphertexts(number),
+            shift: Shift::ciphertexts(rounds as i64),
+            body,
+        }));
+        start += (count * period) as i64;
+        number += count as i64 * rounds as i64;
+    }
+    (made, start as u64)
+}
+
+/// The schedule of `sequence`, by the numbers of its rounds' `bodies`.
+pub fn schedule(resources: Resources, sequence: &[usize], bodies: &[Timed]) -> Schedule {
+    Schedule { resources, items: items(&runs(sequence), bodies).0 }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are all rounds there, in order, each from the end of the one before on, and is what repeats a loop?
+
+    use super::*;
+    use crate::engine::schedule::{Event, KindId, OpRef, Resource, Value};
+
+    fn body(cycles: u32) -> Timed {
+        let op =
+            OpRef { kind: KindId(0), kernel_op: cycles, body_op: Value::NONE, ciphertext: 0, iteration: Value::NONE };
+        let event = Event {
+            resource: Resource(0),
+            start: 0,
+            occupancy: cycles,
+            work: 1,
+            parts: 1,
+            op,
+            reads: Vec::new(),
+            writes: Vec::new(),
+        };
+        (Arc::new(vec![Item::Event(event)]), cycles.into())
+    }
+
+    #[test]
+    fn every_sequence_unrolls_to_itself() {
+        let bodies = [body(3), body(5), body(7)];
+        let mut state = 1u64;
+        for length in 1..60 {
+            let sequence: Vec<usize> = (0..length)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    // Few different ones, so that there are rows.
+                    [0, 0, 0, 1, 0, 2][(state >> 33) as usize % (1 + length % 6)]
+                })
+                .collect();
+            let found = schedule(Resources::default(), &sequence, &bodies);
+            let mut start = 0;
+            let mut events = found.events();
+            for (round, &body) in sequence.iter().enumerate() {
+                let placed = events.next().expect("a round");
+                let op = placed.op();
+                assert_eq!((placed.start, op.ciphertext, op.kernel_op), (start, round as u32, bodies[body].1 as u32));
+                start += bodies[body].1 as i64;
+            }
+            assert!(events.next().is_none());
+            assert_eq!(found.cycles(), start, "{sequence:?}");
+        }
+    }
+
+    #[test]
+    fn rows_of_bodies_are_loops_and_rows_within_them_too() {
+        let pattern = [0, 0, 0, 1, 2];
+        let sequence: Vec<usize> = pattern.iter().copied().cycle().take(52).collect();
+        let row = vec![Run::Loop(3, vec![Run::One(0)]), Run::One(1), Run::One(2)];
+        assert_eq!(runs(&sequence), [Run::Loop(10, row), Run::Loop(2, vec![Run::One(0)])]);
+    }
+}
