@@ -26,7 +26,7 @@ impl PySlotParameters {
     #[staticmethod]
     fn named(name: &str) -> Option<Self> {
         let ckks = ckks::sets::parameters(name).ok().map(ParameterSet::Ckks);
-        ckks.or_else(|| bgv::sets::parameters(name).ok().map(ParameterSet::Bgv)).map(Self)
+        ckks.or_else(|| bgv::sets::named(name).ok().map(ParameterSet::Bgv)).map(Self)
     }
 
     /// The set of `scheme` with the fields of `text`, a JSON object: what a file would have.
@@ -65,7 +65,7 @@ impl PySlotParameters {
                 Ok(entry) if bgv::Parameters::check(&entry.parameters).is_ok_and(|known| known == *set) => {
                     with_entry(of_bgv(set), entry.family, &entry.note)
                 }
-                _ if bgv::sets::parameters(set.name()).is_ok_and(|known| known == *set) => {
+                _ if bgv::sets::named(set.name()).is_ok_and(|known| known == *set) => {
                     with_entry(of_bgv(set), OWN, OTHER_KEY_SWITCH)
                 }
                 _ => with_entry(of_bgv(set), OWN, ""),
