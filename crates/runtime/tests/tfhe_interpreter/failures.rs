@@ -5,8 +5,8 @@
 //! by more where a key's failures come in clusters. Without `POLYFABRIC_FULL` in the environment it is 40 keys, by which it varies by 7 %.
 
 use crate::common::{Keys as KeyPair, Values, clear, values};
-use polyfabric_kernels::Gadget;
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
+use polyfabric_kernels::{Gadget, Torus};
 use polyfabric_program::tfhe::homomorphic::{
     Builder, ElementType, LookupResult, NodeId, Program, Range, Table, decode_output, encode_input,
 };
@@ -115,7 +115,11 @@ fn keys() -> u64 {
 }
 
 fn changed(change: impl Fn(&mut ParametersLiteral)) -> Parameters {
-    let mut literal = sets::literal("toy-256").expect("a set").clone();
+    changed_of("toy-256", change)
+}
+
+fn changed_of(set: &str, change: impl Fn(&mut ParametersLiteral)) -> Parameters {
+    let mut literal = sets::literal(set).expect("a set").clone();
     literal.name = "noisy".to_owned();
     literal.lwe_dimension = 64;
     change(&mut literal);
@@ -155,22 +159,30 @@ impl Case<'_> {
 
     /// As [`check`].
     fn check(&self, set: impl Fn(f64) -> Parameters) {
-        let (what, program) = (self.what, self.program);
         let noisy = (0..400).map(|step| set(f64::from(step) / 40.0));
         let parameters = noisy
             .into_iter()
             .find(|parameters| rate(&self.report(parameters, Keys::Average)) > self.rate)
             .expect("noise that shows");
-        let expected = rate(&self.report(&parameters, Keys::Average));
-        let stated = rate(&self.report(&parameters, Keys::Accepted));
+        match parameters.torus_bits() {
+            32 => self.measure::<u32>(&parameters),
+            _ => self.measure::<u64>(&parameters),
+        }
+    }
+
+    /// Runs under many keys of `parameters`.
+    fn measure<T: Torus>(&self, parameters: &Parameters) {
+        let (what, program) = (self.what, self.program);
+        let expected = rate(&self.report(parameters, Keys::Average));
+        let stated = rate(&self.report(parameters, Keys::Accepted));
         let length = program.inputs().next().map_or(0, |(id, _)| program.node(id).length);
         let inputs = values(&[("x", &(0..length as i64).map(|i| i % 4).collect::<Vec<_>>())]);
         let right = &clear(program, &inputs)["y"];
         let count = right.len();
-        let choice = (self.choice)(&parameters);
+        let choice = (self.choice)(parameters);
         let (mut wrong, mut worst) = (0, 0);
         for seed in 0..keys() {
-            let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("the right torus");
+            let client = ClientKey::<T>::for_tests(parameters, seed).expect("the right torus");
             let server = ServerKey::for_tests(&client, seed);
             let keys = KeyPair { client, server };
             let lowered = keys.lower(program, &choice);
@@ -200,7 +212,9 @@ impl Case<'_> {
         let measured = wrong as f64 / (keys() as usize * count) as f64;
         // Failures of an element that is read several times count once, and two in one chain may cancel: below 2 % of them here.
         println!(
-            "{what}: {measured:.4} of the elements wrong, {expected:.4} expected, {stated:.4} stated; at most {worst} of {count}"
+            "{what}: {measured:.4} of the elements wrong, {:.3} of {expected:.4} expected, {:.3} of {stated:.4} stated; at most {worst} of {count}",
+            measured / expected,
+            measured / stated
         );
         let ratio = measured / expected;
         assert!((0.75..1.25).contains(&ratio), "{what}: {measured} measured, {expected} expected");
@@ -217,17 +231,17 @@ impl Case<'_> {
 }
 
 /// `inputs` by the client's public key, every element by an encryption of its own: those of one err together.
-fn publicly(
-    keys: &KeyPair<u32>,
+fn publicly<T: Torus>(
+    keys: &KeyPair<T>,
     program: &Program,
     lowered: &KernelProgram,
     inputs: &Values,
     seed: u64,
-) -> BTreeMap<String, LweBatch<u32>> {
+) -> BTreeMap<String, LweBatch<T>> {
     let public = PublicKey::for_tests(&keys.client, seed);
     let encrypted = lowered.inputs().map(|(name, _, value)| {
         let ValueType::Lwe { kind, .. } = value else { panic!("{name} is no LWE input") };
-        let plaintexts = encode_input::<u32>(program, name, &inputs[name]).expect("values in range");
+        let plaintexts = encode_input::<T>(program, name, &inputs[name]).expect("values in range");
         let mut data = Vec::new();
         for (index, plaintext) in plaintexts.iter().enumerate() {
             let compact = public.encrypt_for_tests(&[*plaintext], seed << 32 | index as u64);
@@ -253,6 +267,27 @@ fn rotation_dominates(more: f64) -> Parameters {
         literal.bootstrap_gadget = Gadget { log2_base: 6, levels: 3 };
         literal.glwe_noise_log2 = -22.0 + more;
         literal.lwe_noise_log2 = -25.0;
+    })
+}
+
+/// Key-switch noise on the torus of 64 bits: digits of three bits.
+fn key_switch_dominates_in_64_bits(more: f64) -> Parameters {
+    changed_of("toy-256-t64", |literal| {
+        literal.key_switch_gadget = Some(Gadget { log2_base: 3, levels: 4 });
+        literal.lwe_noise_log2 = -14.0 + more;
+    })
+}
+
+/// The noise of the bootstrapping key's rows on the torus of 64 bits: digits of 15 bits.
+fn rotation_dominates_in_64_bits(more: f64) -> Parameters {
+    changed_of("toy-256-t64", |literal| literal.glwe_noise_log2 = -30.0 + more)
+}
+
+/// The rounding of a bootstrapping key of one level on the torus of 64 bits; more iterations.
+fn rounding_dominates_in_64_bits(more: f64) -> Parameters {
+    changed_of("toy-256-t64", |literal| {
+        literal.bootstrap_gadget = Gadget { log2_base: 9, levels: 1 };
+        literal.lwe_dimension = 16 + (more * 40.0) as usize * 4;
     })
 }
 
@@ -332,6 +367,19 @@ fn bootstrapped_programs_fail_as_often_as_is_said() {
     check("one look-up, modulus switch", &program(4, 1, false), &alone(after), modulus_switch_dominates);
     check("one look-up, key switch before it", &program(2, 1, false), &alone(before), key_switch_dominates);
     check("one look-up, its result", &program(2, 1, false), &alone(none), rotation_dominates);
+}
+
+#[test]
+fn programs_on_64_bits_fail_as_often_as_is_said() {
+    let (after, before) = (alone(KeySwitchOrder::After), alone(KeySwitchOrder::Before));
+    let (switch, rotation) = (key_switch_dominates_in_64_bits, rotation_dominates_in_64_bits);
+    check("64 bits, one look-up, key switch before it", &program(2, 1, false), &before, switch);
+    check("64 bits, one look-up, blind rotation", &program(2, 1, false), &after, rotation);
+    check("64 bits, three look-ups, key switch", &program(2, 3, false), &after, switch);
+    check("64 bits, three look-ups, blind rotation", &program(2, 3, false), &before, rotation);
+    check("64 bits, three look-ups, rounding", &program(2, 3, false), &before, rounding_dominates_in_64_bits);
+    check("64 bits, a sum of four, key switch", &program(2, 1, true), &after, switch);
+    check("64 bits, a sum of four, blind rotation", &program(2, 1, true), &before, rotation);
 }
 
 /// As processors run programs: phases centred, and several tables in one bootstrap.
