@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -141,6 +142,14 @@ def circuit_privacy(noise: dict[str, Any]) -> str:
     )
 
 
+def undetected(outputs: list[dict[str, Any]]) -> str:
+    """What of an altered result decryption cannot tell from another value, of the output where that is most."""
+    worst = max(outputs, key=lambda row: (row["undetected"]["anywhere"], row["undetected"]["bits"]))
+    found, bits = worst["undetected"], worst["spacing"]["torus_bits"]
+    passes = probability(math.log2(found["anywhere"]) if found["anywhere"] > 0 else None)
+    return f"another value by {found['bits']} of {bits} flipped bits, and by a random phase with probability {passes}"
+
+
 def _cost(d: dict[str, Any]) -> list[Rows]:
     facts = [
         ("parameters", f"{d['parameters']}, {security(d['security_bits'])} bits of security"),
@@ -153,6 +162,8 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
         ("outputs", bytes_text(d["output_bytes"])),
         ("failure probability", probability(d["noise"]["log2_failure"])),
     ]
+    if d["noise"].get("outputs"):
+        facts.append(("altered results", undetected(d["noise"]["outputs"])))
     if "circuit_privacy_bits" in d["noise"]:
         facts.append(("circuit privacy", circuit_privacy(d["noise"])))
     tables = [Rows(f"cost of {d['program']}", ("figure", "value"), facts, left=2)]

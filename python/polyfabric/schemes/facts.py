@@ -43,6 +43,25 @@ class LookupNoise(TypedDict):
     log2_failure: float
 
 
+class Spacing(TypedDict):
+    """Where the values of an output's type lie on the torus."""
+
+    values: int
+    """How many there are."""
+    distance: float
+    """Of two neighbours, a fraction of the torus."""
+    torus_bits: int
+
+
+class Undetected(TypedDict):
+    """What of an altered output is not told from a right one."""
+
+    bits: int
+    """How many bits of a torus element may give another value of the type, if one of them is flipped."""
+    anywhere: float
+    """The probability that a phase anywhere on the torus is read as a wrong value of the type."""
+
+
 class OutputNoise(TypedDict):
     """The noise of one output."""
 
@@ -60,6 +79,8 @@ class OutputNoise(TypedDict):
     """Noise that decoding withstands."""
     error_bound: float
     """What an error of its phase stays within."""
+    spacing: Spacing
+    undetected: Undetected
     log2_failure: float
     flood_deviation: NotRequired[float]
     """Deviation of the noise that hides how it was computed, with circuit privacy."""

@@ -6,10 +6,12 @@
 //! the modulus switch. The look-up fails when the sum leaves the margin of its test polynomial; the program, when any look-up or output does.
 //! Figures are for every key that is used, unless an average is asked for ([`Keys`]).
 
+mod altered;
 mod choose;
 mod privacy;
 mod rates;
 
+pub use altered::{Spacing, Undetected};
 pub use choose::{Chosen, choose_parameters};
 pub use privacy::MOST_BITS;
 pub use rates::Rates;
@@ -83,6 +85,10 @@ pub struct OutputNoise {
     /// What an error stays within, but for a probability of 2^-128, or, where that is less, half the distance of two values: a larger one was
     /// not left by the program.
     pub error_bound: f64,
+    /// Where its values lie.
+    pub spacing: Spacing,
+    /// What of an altered one is not told.
+    pub undetected: Undetected,
     /// log2 of the probability that one element decodes wrongly.
     pub log2_failure: f64,
 }
@@ -536,6 +542,13 @@ fn output_noise(
         // A multiple of 1/step, and a step is a power of two.
         ElementType::Torus { .. } => 0.5 / f64::from(step),
     };
+    let (values, slot) = match node.element {
+        ElementType::Boolean => (2, 2),
+        ElementType::Integer(range) => (range.count(), range.slot()),
+        ElementType::Torus { .. } => (u64::from(step), 1),
+    };
+    let torus_bits = model.formulas.torus_bits();
+    let spacing = Spacing { values, distance: slot as f64 / f64::from(step), torus_bits };
     let rows = (0..output.forms.len()).map(|row| model.combination(&output.forms.terms, row, flow));
     let size = |row: &Combination| row.noise.second_moment();
     let worst = rows.max_by(|a, b| size(a).total_cmp(&size(b)));
@@ -548,6 +561,7 @@ fn output_noise(
         KeySwitchOrder::None if of_results().all(|&column| flow.sources[column as usize].level > 0) => LweKind::Large,
         KeySwitchOrder::None => LweKind::Small,
     };
+    let error_bound = error_within(noise, margin);
     OutputNoise {
         node: output.node.0,
         name: output.name.to_string(),
@@ -560,7 +574,9 @@ fn output_noise(
         variance: noise.variance,
         mean_bound: noise.mean_bound,
         margin,
-        error_bound: error_within(noise, margin),
+        error_bound,
+        spacing,
+        undetected: spacing.undetected(error_bound),
         log2_failure: model.formulas.failure_log2(noise, margin),
     }
 }

@@ -26,6 +26,7 @@ impl OutputNoise {
         (flooded.variance, flooded.mean_bound, flooded.flood_deviation) =
             (noise.variance, noise.mean_bound, Some(deviation));
         flooded.error_bound = self.margin.min(flooded.error_within());
+        flooded.undetected = self.spacing.undetected(flooded.error_bound);
         flooded.log2_failure = noise.failure_log2(self.margin);
         flooded
     }

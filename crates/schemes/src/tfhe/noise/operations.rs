@@ -86,6 +86,11 @@ impl Formulas {
         }
     }
 
+    /// Bits of a torus element.
+    pub fn torus_bits(&self) -> u32 {
+        self.torus_bits
+    }
+
     /// kN.
     pub(crate) fn masks(&self) -> usize {
         self.glwe_dimension * self.ring_degree.get()
