@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use polyfabric_kernels::Torus;
 use polyfabric_machines::f1::{compile::compile, machine::F1, saved};
 use polyfabric_machines::morphling::instruction::{Instruction, Opcode, decode, encode, parse, print};
 use polyfabric_program::rns::builtin::microbenchmark;
@@ -89,25 +90,61 @@ pub fn all() -> Vec<Target> {
     targets
 }
 
+/// What a client of TFHE writes.
+struct OfTfhe<T> {
+    client: tfhe::ClientKey<T>,
+    server: tfhe::ServerKey<T>,
+    compressed: tfhe::CompressedServerKey<T>,
+    ciphertexts: [Ciphertexts<T>; 2],
+    public: tfhe::PublicKey<T>,
+}
+
+impl<T: Torus> OfTfhe<T> {
+    fn new(set: &str) -> Self {
+        let parameters = tfhe::sets::parameters(set).expect("a set");
+        let client = tfhe::ClientKey::<T>::for_tests(&parameters, 1).expect("its torus");
+        let compressed = tfhe::CompressedServerKey::for_tests(&client, 2);
+        let server = compressed.expand(&no_progress);
+        let generation: KeyGeneration = client.generation();
+        let messages = [1, 2].map(|message| T::from_fraction(f64::from(message) / 8.0));
+        let batch = client.encrypt_for_tests(LweKind::Small, &messages, 3);
+        let public = tfhe::PublicKey::for_tests(&client, 4);
+        let each = Content::Each { kind: LweKind::Small, batch };
+        let compact = Content::Compact(public.encrypt_for_tests(&messages, 5));
+        let ciphertexts = [each, compact].map(|content| Ciphertexts {
+            parameters: parameters.clone(),
+            generation,
+            port: port(),
+            content,
+        });
+        Self { client, server, compressed, ciphertexts, public }
+    }
+}
+
+/// On both tori.
 fn tfhe_files() -> Vec<Target> {
-    let parameters = tfhe::sets::parameters("toy-256").expect("a set");
-    let client = tfhe::ClientKey::<u32>::for_tests(&parameters, 1).expect("its torus");
-    let compressed = tfhe::CompressedServerKey::for_tests(&client, 2);
-    let server = tfhe::AnyServerKey::Torus32(compressed.expand(&no_progress));
-    let generation: KeyGeneration = client.generation();
-    let batch = client.encrypt_for_tests(LweKind::Small, &[1 << 29, 2 << 29], 3);
-    let public = tfhe::PublicKey::for_tests(&client, 4);
-    let each = Content::Each { kind: LweKind::Small, batch };
-    let compact = Content::Compact(public.encrypt_for_tests(&[1 << 29, 2 << 29], 5));
-    let ciphertexts = [each, compact].map(|content| {
-        AnyCiphertexts::Torus32(Ciphertexts { parameters: parameters.clone(), generation, port: port(), content })
-    });
+    let (narrow, wide) = (OfTfhe::<u32>::new("toy-256"), OfTfhe::<u64>::new("toy-256-t64"));
+    let ciphertexts = narrow.ciphertexts.into_iter().map(AnyCiphertexts::Torus32);
+    let ciphertexts = ciphertexts.chain(wide.ciphertexts.into_iter().map(AnyCiphertexts::Torus64)).collect();
+    let compressed = vec![
+        tfhe::AnyCompressedServerKey::Torus32(narrow.compressed),
+        tfhe::AnyCompressedServerKey::Torus64(wide.compressed),
+    ];
     vec![
-        file("tfhe-client-key", vec![tfhe::AnyClientKey::Torus32(client)]),
-        file("tfhe-server-key", vec![server]),
-        file("tfhe-compressed-key", vec![tfhe::AnyCompressedServerKey::Torus32(compressed)]),
-        file("tfhe-ciphertexts", ciphertexts.to_vec()),
-        file("tfhe-public-key", vec![tfhe::AnyPublicKey::Torus32(public)]),
+        file(
+            "tfhe-client-key",
+            vec![tfhe::AnyClientKey::Torus32(narrow.client), tfhe::AnyClientKey::Torus64(wide.client)],
+        ),
+        file(
+            "tfhe-server-key",
+            vec![tfhe::AnyServerKey::Torus32(narrow.server), tfhe::AnyServerKey::Torus64(wide.server)],
+        ),
+        file("tfhe-compressed-key", compressed),
+        file("tfhe-ciphertexts", ciphertexts),
+        file(
+            "tfhe-public-key",
+            vec![tfhe::AnyPublicKey::Torus32(narrow.public), tfhe::AnyPublicKey::Torus64(wide.public)],
+        ),
     ]
 }
 
