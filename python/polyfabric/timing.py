@@ -154,43 +154,23 @@ def _times(work: Callable[[T], Any], prepare: Callable[[], T]) -> list[float]:
     return times
 
 
-_BUTTERFLIES: dict[str, float] = {}
-"""Seconds of a butterfly by parameter set, as they were measured."""
-
-TIMED_SLOTS = 4
-"""Slots of a program that is timed, where a ciphertext has several: its operations are on whole ciphertexts."""
-
-
 def of_slots(planned: SlotPlan) -> float:
-    """Seconds of processor time that a plan of CKKS or BGV takes."""
-    own = planned.signature.parameters.to_json()
-    if own not in _BUTTERFLIES:
-        _BUTTERFLIES[own] = _butterfly(planned)
-    return planned.facts["butterflies"] * _BUTTERFLIES[own]
+    """Seconds of processor time that a plan of CKKS or BGV takes: of each kind of work that its steps are, as often as it occurs."""
+    begin = time.process_time()
+    efforts = planned.native.efforts()
+    # An execution finds its steps and their order as the count does.
+    ordered = time.process_time() - begin
+    rehearsal = planned.native.rehearsal()
+    return ordered + sum(count * _of_effort(rehearsal, effort) for effort, count in efforts.items() if count)
 
 
-def _butterfly(of: SlotPlan) -> float:
-    """Seconds that a butterfly takes, with its part of all else, in a product of ciphertexts and a rotation with the set of a plan, or in a sum
-    where the set has no room for a product's noise."""
-    from .errors import ProgramError
-    from .language.slots import rotate
-    from .language.types import Mod, Real, is_packed
-    from .runnable import program
-    from .schemes.options import PlanOptions
-    from .schemes.slots import SlotPlan
-
-    modulus = of.program.native.plaintext_modulus
-    one = Real if modulus is None else Mod(modulus)
-    kind = one.vector(TIMED_SLOTS) if is_packed(modulus) else one
-    typed, options = program("timed", x=kind), PlanOptions(parameters=of.parameters, security=0)
-    timed = typed(lambda x: x * x if kind.scalar else rotate(x * x, 1))
-    try:
-        own = SlotPlan.make(timed, options)
-    except ProgramError:
-        timed = typed(lambda x: x + x)
-        own = SlotPlan.make(timed, options)
-    client = own.context.generate()
-    ciphertexts = client.encrypt(own.signature, timed.flatten({"x": 0 if kind.scalar else [0] * TIMED_SLOTS}))
-    # With a fresh key, as a program that is run once, and not the shortest: programs have less in caches than these two operations.
-    times = _times(lambda server: server.execute(own.native, ciphertexts, 1), lambda: own.context.server_key(client))
-    return median(times) / own.facts["butterflies"]
+def _of_effort(rehearsal: _native.Rehearsal, effort: str) -> float:
+    """Seconds that work of a kind takes, once."""
+    times = []
+    for _ in range(ROUNDS):
+        begin = time.process_time()
+        done = rehearsal.run(effort)
+        if not done:
+            return 0.0
+        times.append((time.process_time() - begin) / done)
+    return median(times)

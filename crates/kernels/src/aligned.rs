@@ -1,19 +1,13 @@
 //! Storage aligned to the cache line, so that no vector load crosses two lines, and on large pages where the system has them: a
 //! transform of 2^16 words touches 128 small pages, more than the processor's first table of addresses holds.
 
-use crate::cancel;
 use crate::torus::Torus;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// One cache line of eight numbers.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([f64; 8]);
-
-/// Lines that are zeroed between two looks at whether the work is still wanted: 16 MiB.
-const ZEROED_LINES: usize = 16 << 20 >> 6;
+/// Numbers of a cache line.
+const LINE: usize = 8;
 
 /// Bytes of a large page, and of the least storage that is put on some.
 #[cfg(target_os = "linux")]
@@ -46,53 +40,69 @@ pub(crate) fn elements(factors: &[usize]) -> usize {
     product.unwrap_or_else(|| panic!("storage of {factors:?} elements is larger than any address space"))
 }
 
-/// Room for `count` lines.
-fn room(count: usize) -> Vec<Line> {
-    let mut lines = Vec::with_capacity(count);
-    prefer_large_pages(lines.spare_capacity_mut());
-    lines
-}
-
 /// Numbers that start at a multiple of 64 bytes; zero when made.
 pub struct AlignedVector {
-    lines: Vec<Line>,
+    /// With a part of a line before them, so that they start where one does.
+    numbers: Vec<f64>,
+    start: usize,
     length: usize,
 }
 
+/// Where the first line begins in `numbers`.
+fn first_line(numbers: &[f64]) -> usize {
+    let address = numbers.as_ptr().addr();
+    (address.next_multiple_of(LINE * size_of::<f64>()) - address) / size_of::<f64>()
+}
+
+/// The numbers of whole lines that hold `length`, and of a part of one before them.
+fn with_a_line_before(length: usize) -> usize {
+    elements(&[length.div_ceil(LINE) + 1, LINE])
+}
+
 impl AlignedVector {
-    /// `length` zeros.
+    /// `length` zeros. Memory that the system gives is zero, and not written again.
     pub fn zeros(length: usize) -> Self {
-        let count = length.div_ceil(8);
-        let mut lines = room(count);
-        // The system gives memory when it is first written: a gigabyte in a second.
-        while lines.len() < count {
-            cancel::check();
-            lines.resize(count.min(lines.len() + ZEROED_LINES), Line([0.0; 8]));
-        }
-        Self { lines, length }
+        let mut numbers = vec![0.0; with_a_line_before(length)];
+        prefer_large_pages(&mut numbers);
+        let start = first_line(&numbers);
+        Self { numbers, start, length }
+    }
+
+    /// No number yet, with room for `length`.
+    fn with_room(length: usize) -> Self {
+        let mut numbers: Vec<f64> = Vec::with_capacity(with_a_line_before(length));
+        prefer_large_pages(numbers.spare_capacity_mut());
+        let start = first_line(&numbers);
+        numbers.resize(start, 0.0);
+        Self { numbers, start, length: 0 }
+    }
+
+    /// With `more` behind its numbers. There is room for them: else what is there would move away from its line.
+    fn append(&mut self, more: impl ExactSizeIterator<Item = f64>) {
+        assert!(more.len() <= self.numbers.capacity() - self.numbers.len(), "room for all numbers");
+        self.length += more.len();
+        self.numbers.extend(more);
     }
 }
 
 impl Clone for AlignedVector {
     fn clone(&self) -> Self {
-        let mut lines = room(self.lines.len());
-        lines.extend_from_slice(&self.lines);
-        Self { lines, length: self.length }
+        let mut clone = Self::with_room(self.length);
+        clone.append(self.iter().copied());
+        clone
     }
 }
 
 impl Deref for AlignedVector {
     type Target = [f64];
     fn deref(&self) -> &[f64] {
-        // SAFETY: the lines are contiguous, initialised, and hold at least `length` numbers.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.length) }
+        &self.numbers[self.start..self.start + self.length]
     }
 }
 
 impl DerefMut for AlignedVector {
     fn deref_mut(&mut self) -> &mut [f64] {
-        // SAFETY: as in `deref`; the borrow of `self` is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.length) }
+        &mut self.numbers[self.start..self.start + self.length]
     }
 }
 
@@ -115,6 +125,24 @@ impl<T: Torus> AlignedTorus<T> {
     pub fn zeros(length: usize) -> Self {
         let numbers = elements(&[length, size_of::<T>()]).div_ceil(size_of::<f64>());
         Self { lines: AlignedVector::zeros(numbers), length, element: PhantomData }
+    }
+}
+
+/// Words of a piece that is made in the first-level cache.
+const PIECE: usize = 512;
+
+impl AlignedTorus<u64> {
+    /// `length` words that `make` writes, a piece at a time: it is given where the piece begins, and as many words to write over. They are
+    /// written to memory once, where words made as zeros would be written twice.
+    pub fn made(length: usize, mut make: impl FnMut(usize, &mut [u64])) -> Self {
+        let mut lines = AlignedVector::with_room(length);
+        let mut piece = [0; PIECE];
+        for start in (0..length).step_by(PIECE) {
+            let piece = &mut piece[..PIECE.min(length - start)];
+            make(start, piece);
+            lines.append(piece.iter().map(|&word| f64::from_bits(word)));
+        }
+        Self { lines, length, element: PhantomData }
     }
 }
 
@@ -147,6 +175,21 @@ mod tests {
             words.fill(u64::MAX);
             halves.fill(u32::MAX);
             assert!(words.as_ptr().addr().is_multiple_of(64) && halves.as_ptr().addr().is_multiple_of(64));
+        }
+    }
+
+    #[test]
+    fn clones_and_what_is_made_in_pieces_are_aligned_and_the_same() {
+        for length in [0, 1, 8, PIECE - 1, PIECE, 3 * PIECE + 5] {
+            let word = |index: usize| (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let made = AlignedTorus::made(length, |start, piece| {
+                piece.iter_mut().zip(start..).for_each(|(piece, index)| *piece = word(index));
+            });
+            let clone = made.clone();
+            for words in [&made, &clone] {
+                assert!(words.iter().copied().eq((0..length).map(word)), "{length}");
+                assert!(words.as_ptr().addr().is_multiple_of(64));
+            }
         }
     }
 

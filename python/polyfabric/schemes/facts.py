@@ -177,8 +177,6 @@ class SlotFacts(TypedDict):
     """Operations on residue polynomials, by kind."""
     limb_operations: dict[str, int]
     """The same on single limbs."""
-    butterflies: float
-    """Butterflies of transforms that take a processor as long as all of them."""
     key_switches: list[KeySwitches]
     key_switch: dict[str, Any] | None
     """The key switch on a machine, and the others that the compiler weighed."""

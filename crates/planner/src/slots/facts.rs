@@ -3,29 +3,17 @@
 use super::memory::Memory;
 use super::set_choice::bootstraps_of;
 use super::{KeySwitch, Lowering, SlotPlan, parameters};
+use crate::memory::threads;
 use crate::{Fault, PlanError};
 use polyfabric_program::rns::homomorphic::{NodeId, op_name};
-use polyfabric_program::rns::kernel::{Counts, LimbOps, LimbSet, OpKind};
+use polyfabric_program::rns::kernel::{Counts, LimbSet, OpKind};
 use polyfabric_program::rns::lowering::{StepRule, TriedMatrix, TriedWidth, bgv};
 use polyfabric_program::rns::noise::{CKKS_BEYOND_LOG2, NodeReport, bgv_failure_log2};
+use polyfabric_runtime::rns::cpu::{Rehearsal, buffer_bytes, efforts};
 use polyfabric_schemes::rns::KeyId;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Products of a key switch that take a processor as long as one butterfly of a transform.
-const PRODUCTS_A_BUTTERFLY: f64 = 2.0;
-
-/// Additions and moves of coefficients that do.
-const ADDITIONS_A_BUTTERFLY: f64 = 4.0;
-
-/// Limb operations of a ring as butterflies of number-theoretic transforms that take a processor as long.
-fn butterflies(operations: &LimbOps, degree: usize) -> f64 {
-    let transforms = operations.ntts() as f64 * (degree as f64).log2() / 2.0;
-    let products = (operations.multiplies + operations.multiply_adds) as f64 / PRODUCTS_A_BUTTERFLY;
-    let additions = (operations.adds + operations.automorphisms) as f64 / ADDITIONS_A_BUTTERFLY;
-    degree as f64 * (transforms + products + additions)
-}
 
 impl SlotPlan {
     fn parameters(&self) -> Value {
@@ -140,6 +128,37 @@ impl SlotPlan {
         })
     }
 
+    /// How often an execution here does each kind of work, by name.
+    ///
+    /// # Errors
+    /// [`Fault::Internal`] if the kernel program is not consistent.
+    pub fn efforts(&self) -> Result<BTreeMap<&'static str, u64>, PlanError> {
+        let storage = self.key_storage();
+        let drawn = |key| storage.get(&key).is_some_and(|storage| storage.seeded);
+        let counts = efforts(self.kernel(), threads(), self.compact_plaintexts(), drawn);
+        let counts = counts.map_err(PlanError::of(Fault::Internal))?;
+        Ok(counts.into_iter().map(|(effort, count)| (effort.name(), count)).collect())
+    }
+
+    /// Buffers on which each kind of that work can be done by itself, to be timed.
+    ///
+    /// # Errors
+    /// [`Fault::Internal`] if the kernel program is not consistent.
+    pub fn rehearsal(&self) -> Result<Rehearsal, PlanError> {
+        let (ring, gadget) = match &self.lowering {
+            Lowering::Ckks(plan) => {
+                let ring = plan.parameters.ring().map_err(PlanError::of(Fault::Internal))?;
+                (ring, plan.parameters.gadget())
+            }
+            Lowering::Bgv(plan) => (Arc::clone(plan.parameters.ring()), plan.parameters.gadget()),
+        };
+        let kernel = self.kernel();
+        let buffers = buffer_bytes(kernel, threads()).map_err(PlanError::of(Fault::Internal))?;
+        let limb = kernel.degree.get() * size_of::<u64>();
+        let sources = gadget.special().len().max(1);
+        Ok(Rehearsal::new(ring, sources, gadget.digits().len(), buffers / limb))
+    }
+
     fn counts(&self) -> Result<Counts, PlanError> {
         self.kernel().counts().map_err(PlanError::of(Fault::Internal))
     }
@@ -175,7 +194,6 @@ impl SlotPlan {
                 "automorphisms": ops.automorphisms,
                 "key_limbs": ops.key_limbs,
             },
-            "butterflies": butterflies(ops, self.kernel().degree.get()),
             "key_switches": self.key_switches(),
             "key_switch": self.key_switch.as_ref().map(KeySwitch::to_json),
             "steps": self.steps(),

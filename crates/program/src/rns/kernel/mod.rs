@@ -133,16 +133,25 @@ impl PublicPolynomial {
         }
     }
 
+    /// The residues modulo `limb`'s modulus of the coefficients from `start` on, as many as `target` has words, written to it.
+    ///
+    /// # Panics
+    /// If there are fewer coefficients.
+    pub fn residues_from(&self, limb: Limb, start: usize, target: &mut [u64]) {
+        let range = start..start + target.len();
+        match self {
+            Self::Narrow(coefficients) => limb.reduce_signed(target, &coefficients[range]),
+            Self::Wide(coefficients) => limb.reduce_signed_wide(target, &coefficients[range]),
+        }
+    }
+
     /// The residues modulo `modulus`, in natural order, written to `target`.
     ///
     /// # Panics
     /// Unless `target` has a word for each coefficient.
     pub fn residues(&self, modulus: Modulus, target: &mut [u64]) {
-        let limb = Limb::new(modulus);
-        match self {
-            Self::Narrow(coefficients) => limb.reduce_signed(target, coefficients),
-            Self::Wide(coefficients) => limb.reduce_signed_wide(target, coefficients),
-        }
+        assert_eq!(target.len(), self.len(), "a word for each coefficient");
+        self.residues_from(Limb::new(modulus), 0, target);
     }
 }
 

@@ -19,8 +19,9 @@ const CONVERSION_COLUMNS: usize = 4096;
 
 /// One limb of a public polynomial.
 pub(super) fn plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb) -> AlignedTorus<u64> {
-    let mut words = AlignedTorus::zeros(program.degree.get());
-    program.plaintexts[key.plaintext as usize].residues(ring.modulus(key.limb), &mut words);
+    let (polynomial, limb) = (&program.plaintexts[key.plaintext as usize], ring.limb(key.limb));
+    let mut words =
+        AlignedTorus::made(program.degree.get(), |start, piece| polynomial.residues_from(limb, start, piece));
     if key.domain == Domain::Evaluation {
         ring.ntt(key.limb).forward(&mut words);
     }

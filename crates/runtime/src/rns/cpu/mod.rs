@@ -3,10 +3,13 @@
 //! A program is prepared once ([`Executor::new`]): translated to steps on single limbs (`step`), which are put into an order and into
 //! buffers (`schedule`), then run as often as wanted (`execute`).
 
+mod effort;
 mod execute;
 mod inner_product;
 mod schedule;
 mod step;
+
+pub use effort::{Effort, Rehearsal, efforts};
 
 use super::RunError;
 use super::bind::{check_inputs, check_keys, check_ring};

@@ -1,0 +1,289 @@
+//! What an execution does, counted from its steps before anything is encrypted, and each kind of it by itself, to be timed.
+//!
+//! Steps of one kind take about as long wherever they stand in a program, so that a program takes the sum over its kinds. Nothing here measures
+//! time: who asks does, and adds.
+
+use super::Tuning;
+use super::schedule::ExecutionPlan;
+use super::step::{Place, PlaintextLimb, Steps, Work};
+use crate::rns::RunError;
+use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
+use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};
+use polyfabric_kernels::cancel;
+use polyfabric_kernels::memory::NextUse;
+use polyfabric_kernels::modular::{BLOCK, Rows, block_width};
+use polyfabric_program::rns::kernel::{KernelProgram, PublicPolynomial};
+use polyfabric_schemes::random::MaskSeed;
+use polyfabric_schemes::rns::sample::fill_mask;
+use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Ring};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A kind of work on the N words of one limb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effort {
+    /// A transform to values.
+    Forward,
+    /// A transform to coefficients.
+    Inverse,
+    /// A sum, a difference, a copy.
+    Add,
+    /// A product with another limb or a number, with or without a sum.
+    Multiply,
+    /// Residues of another modulus' words, or digits of them.
+    Reduce,
+    /// A permutation of the words.
+    Permute,
+    /// A source limb's part of a target limb in a base conversion.
+    Convert,
+    /// A digit's products with both halves of a key's row, which come from memory.
+    KeyProduct,
+    /// Masks of a key's row, drawn from its seed.
+    Draw,
+    /// Residues of a public polynomial with coefficients of a word, in memory of their own.
+    Narrow,
+    /// The same of coefficients of two words.
+    Wide,
+    /// Memory that is written for the first time, among as much that is.
+    Fresh,
+}
+
+impl Effort {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Forward,
+        Self::Inverse,
+        Self::Add,
+        Self::Multiply,
+        Self::Reduce,
+        Self::Permute,
+        Self::Convert,
+        Self::KeyProduct,
+        Self::Draw,
+        Self::Narrow,
+        Self::Wide,
+        Self::Fresh,
+    ];
+
+    /// Its name in data.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Inverse => "inverse",
+            Self::Add => "add",
+            Self::Multiply => "multiply",
+            Self::Reduce => "reduce",
+            Self::Permute => "permute",
+            Self::Convert => "convert",
+            Self::KeyProduct => "key_product",
+            Self::Draw => "draw",
+            Self::Narrow => "narrow",
+            Self::Wide => "wide",
+            Self::Fresh => "fresh",
+        }
+    }
+}
+
+/// How often an execution of `program` does what, on `threads` threads (0 for several), the masks of keys that are `seeded` being drawn. With
+/// `compact_plaintexts` public polynomials are made at each use.
+///
+/// # Errors
+/// [`RunError`] if the program is not consistent.
+pub fn efforts(
+    program: &KernelProgram,
+    threads: usize,
+    compact_plaintexts: bool,
+    seeded: impl Fn(KeyId) -> bool,
+) -> Result<BTreeMap<Effort, u64>, RunError> {
+    program.check()?;
+    let tuning = Tuning::of(program);
+    let steps = Steps::new(program, tuning.combine_bytes);
+    let schedule = ExecutionPlan::new(&steps, tuning, threads != 1);
+    let mut counts = BTreeMap::<Effort, u64>::new();
+    let mut add = |effort: Effort, count: usize| *counts.entry(effort).or_default() += count as u64;
+    let drawn: Vec<bool> = steps.keys.iter().map(|&key| seeded(key)).collect();
+    for step in &steps.steps {
+        match &step.work {
+            Work::Copy | Work::Add | Work::Sub | Work::Negate | Work::AddConstant(..) => add(Effort::Add, 1),
+            Work::Multiply | Work::MultiplyAdd | Work::Scale(_) | Work::SubScale(_) | Work::Weigh { .. } => {
+                add(Effort::Multiply, 1);
+            }
+            Work::Forward => add(Effort::Forward, 1),
+            Work::Inverse => add(Effort::Inverse, 1),
+            Work::Permute(_) | Work::Substitute(_) => add(Effort::Permute, 1),
+            Work::Reduce { .. } | Work::SubDigit(_) => add(Effort::Reduce, 1),
+            Work::Combine { .. } | Work::Convert { .. } => {
+                add(Effort::Convert, step.operands.len() * step.results.len());
+            }
+            Work::InnerProduct { key, rows } => {
+                add(Effort::KeyProduct, rows.len());
+                if drawn[*key as usize] {
+                    add(Effort::Draw, rows.len());
+                }
+            }
+            Work::Key { .. } => add(Effort::Add, 1),
+        }
+    }
+    let mut plaintext = |limb: &PlaintextLimb, uses: usize| {
+        let wide = matches!(*program.plaintexts[limb.plaintext as usize], PublicPolynomial::Wide(_));
+        add(if wide { Effort::Wide } else { Effort::Narrow }, uses);
+        add(Effort::Forward, if limb.domain == Domain::Evaluation { uses } else { 0 });
+    };
+    if compact_plaintexts {
+        let uses = steps.steps.iter().flat_map(|step| &step.operands);
+        for place in uses {
+            if let Place::Plaintext(index) = place {
+                plaintext(&steps.plaintexts[*index as usize], 1);
+            }
+        }
+    } else {
+        steps.plaintexts.iter().for_each(|limb| plaintext(limb, 1));
+    }
+    add(Effort::Fresh, schedule.slots + steps.outputs.iter().map(Vec::len).sum::<usize>());
+    Ok(counts)
+}
+
+/// Words that are worked on between two looks at a clock: about ten milliseconds.
+const ROUND_WORDS: usize = 1 << 20;
+
+/// Bytes of the limbs that are worked on in turn, at most: more than caches hold.
+const POOL_BYTES: usize = 64 << 20;
+
+/// Target limbs of a conversion that is rehearsed.
+const TARGETS: usize = 4;
+
+/// Buffers to do each kind of work on, in the ring and on as many limbs as an execution has.
+#[derive(Debug)]
+pub struct Rehearsal {
+    ring: Arc<Ring>,
+    pool: Vec<AlignedTorus<u64>>,
+    permutation: ValuePermutation,
+    /// None in a ring of one limb.
+    converter: Option<BaseConverter>,
+    /// Of a key switch.
+    digits: usize,
+    /// Both halves of a limb of a key for each key switch of a round, one behind the other in memory as an execution reads them.
+    keys: Vec<[AlignedTorus<u64>; 2]>,
+}
+
+impl Rehearsal {
+    /// For a ring, conversions of `sources` limbs, key switches with `digits` digits, and an execution with `buffers` buffers.
+    pub fn new(ring: Arc<Ring>, sources: usize, digits: usize, buffers: usize) -> Self {
+        let (degree, moduli) = (ring.degree(), ring.moduli());
+        let (from, rest) = moduli.split_at(sources.clamp(1, (moduli.len() - 1).max(1)));
+        let basis = |moduli: &[_]| RnsBasis::new(moduli.to_vec()).ok().filter(|_| !moduli.is_empty());
+        let bases = basis(from).zip(basis(&rest[..rest.len().min(TARGETS)]));
+        let converter = bases.map(|(from, to)| BaseConverter::new(from, to));
+        let least = (from.len() + TARGETS).max(digits + 2).max(4);
+        let most = (POOL_BYTES / (degree.get() * size_of::<u64>())).max(least);
+        let buffer = |_| AlignedTorus::made(degree.get(), |_, piece| piece.fill(1));
+        let pool = (0..buffers.clamp(least, most)).map(buffer).collect();
+        let permutation = ValuePermutation::new(GaloisElement::rotation(degree, 1));
+        let digits = digits.max(1);
+        let half = |width| AlignedTorus::made(digits * degree.get() / BLOCK * width, |_, piece| piece.fill(0));
+        let width = |number: usize| block_width(moduli[number % moduli.len()]);
+        let keys = (0..(ROUND_WORDS / degree.get()).div_ceil(digits)).map(|number| [0, 1].map(|_| half(width(number))));
+        let keys = keys.collect();
+        Self { ring, pool, permutation, converter, digits, keys }
+    }
+
+    /// Does work of a kind, and says how often: never, if the ring has none of it.
+    pub fn run(&mut self, effort: Effort) -> usize {
+        let degree = self.ring.degree().get();
+        let count = (ROUND_WORDS / degree).max(4);
+        match effort {
+            Effort::Convert => self.convert(count),
+            Effort::KeyProduct => self.key_products(),
+            Effort::Narrow | Effort::Wide => self.plaintexts(effort, count),
+            Effort::Fresh => {
+                let mut fresh = AlignedTorus::<u64>::zeros(count * degree);
+                fresh.fill(1);
+                std::hint::black_box(&fresh[..]);
+                count
+            }
+            _ => {
+                // Residues of every modulus.
+                self.pool[1].fill(1);
+                (0..count).for_each(|number| self.one(effort, number));
+                count
+            }
+        }
+    }
+
+    /// The limb whose turn it is.
+    fn limb(&self, number: usize) -> LimbId {
+        LimbId((number % self.ring.moduli().len()) as u16)
+    }
+
+    /// On the next buffers. A sum or a product adds what comes from memory to what has just been made, as most do.
+    fn one(&mut self, effort: Effort, number: usize) {
+        cancel::check();
+        let id = self.limb(number);
+        let (ring, pool) = (Arc::clone(&self.ring), &mut self.pool);
+        let (limb, ntt) = (ring.limb(id), ring.ntt(id));
+        let [b, result, others @ ..] = &mut pool[..] else { return };
+        let a = &others[number % others.len()];
+        match effort {
+            Effort::Forward => {
+                result.copy_from_slice(a);
+                ntt.forward(result);
+            }
+            Effort::Inverse => ntt.inverse_of(a, result),
+            // Of one modulus, as each goes on with what the last has left.
+            Effort::Add => ring.limb(LimbId(0)).add_assign(result, a),
+            Effort::Multiply => ring.limb(LimbId(0)).multiply_add_assign(result, a, b),
+            Effort::Reduce => limb.reduce_centred_from(result, a, ring.modulus(LimbId(0))),
+            Effort::Permute => self.permutation.apply(a, result, NextUse::Soon),
+            Effort::Draw => fill_mask(&ring, &MaskSeed([7; 32]), number as u32, id, result),
+            // Done elsewhere.
+            Effort::Convert | Effort::KeyProduct | Effort::Narrow | Effort::Wide | Effort::Fresh => {}
+        }
+    }
+
+    fn convert(&mut self, count: usize) -> usize {
+        let Some(converter) = &self.converter else { return 0 };
+        let (from, to) = (converter.from().moduli().len(), converter.to().moduli().len());
+        let rounds = count.div_ceil(from * to);
+        for _ in 0..rounds {
+            cancel::check();
+            self.pool.rotate_left(1);
+            let (sources, targets) = self.pool.split_at_mut(from);
+            let sources: Vec<&[u64]> = sources.iter().map(|words| &words[..]).collect();
+            let mut targets: Vec<&mut [u64]> = targets.iter_mut().take(to).map(|words| &mut words[..]).collect();
+            converter.convert_balanced(&sources, &mut targets, NextUse::Soon);
+        }
+        rounds * from * to
+    }
+
+    fn key_products(&mut self) -> usize {
+        let (ring, digits) = (Arc::clone(&self.ring), self.digits);
+        let rows: Vec<u16> = (0..digits as u16).collect();
+        for number in 0..self.keys.len() {
+            cancel::check();
+            let id = self.limb(number);
+            let (limb, width, halves) = (ring.limb(id), block_width(ring.modulus(id)), &self.keys[number]);
+            self.pool.rotate_left(1);
+            let [body, mask, sources @ ..] = &mut self.pool[..] else { return 0 };
+            let sources: Vec<&[u64]> = sources.iter().take(digits).map(|words| &words[..]).collect();
+            let factors = |half: usize| Rows::InBlocks { words: &halves[half], width, count: digits, rows: &rows };
+            limb.inner_products([body, mask], &sources, [0, 1].map(factors), NextUse::Soon);
+        }
+        self.keys.len() * digits
+    }
+
+    fn plaintexts(&self, effort: Effort, count: usize) -> usize {
+        let degree = self.ring.degree().get();
+        let polynomial = match effort {
+            Effort::Wide => PublicPolynomial::Wide((0..degree as i128).map(|index| index << 64).collect()),
+            _ => PublicPolynomial::Narrow((0..degree as i64).collect()),
+        };
+        let made = |number| {
+            cancel::check();
+            let limb = self.ring.limb(self.limb(number));
+            AlignedTorus::made(degree, |start, piece| polynomial.residues_from(limb, start, piece))
+        };
+        let all: Vec<AlignedTorus<u64>> = (0..count).map(made).collect();
+        std::hint::black_box(&all).len()
+    }
+}
