@@ -32,7 +32,8 @@ use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use set_choice::{
-    bgv_choice, bootstrapping, choose_bgv, choose_ckks, named_bgv, named_ckks, no_set_on, other_scheme, with_bootstraps,
+    bgv_choice, bootstrapping, choose_bgv, choose_ckks, named_bgv, named_ckks, no_set_on, other_modulus, other_scheme,
+    with_bootstraps,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -341,9 +342,12 @@ impl SlotPlan {
             Lowering::Ckks(_) => (
                 "may pass a bound of its errors",
                 f64::INFINITY,
-                "bounds of CKKS are for that with every set, so leave max_failure (--max-failure) out",
+                "bounds of CKKS are for that with every set, so leave max_failure (--max-failure) out".to_owned(),
             ),
-            Lowering::Bgv(_) => ("may fail", DEFAULT_FAILURE_LOG2, "choose another set"),
+            Lowering::Bgv(plan) => {
+                let other = other_modulus(plan.parameters.plaintext_modulus().value());
+                ("may fail", DEFAULT_FAILURE_LOG2, other.unwrap_or_else(|| "choose another set".to_owned()))
+            }
         };
         let (found, accepted) = (self.failure_log2()?, max_failure.unwrap_or(default));
         if found <= accepted {

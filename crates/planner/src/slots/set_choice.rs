@@ -173,6 +173,9 @@ pub fn bgv_choice(
 /// Rings that are tried for a BGV program, smallest first.
 const BGV_RINGS: std::ops::RangeInclusive<u32> = 12..=16;
 
+/// The largest degree for which a modulus can be asked to have slots: of the next one no modulus that programs take has.
+const MOST_SLOTTED: u64 = 1 << 15;
+
 /// Digits of a key switch that are tried for each: more leave more of the modulus to Q, and cost more.
 const BGV_DIGITS: [usize; 5] = [2, 3, 6, 12, 24];
 
@@ -183,6 +186,25 @@ struct Purpose {
     modulus: u64,
     /// Whether it bootstraps; then t is a power of two.
     bootstraps: bool,
+}
+
+/// What to take in the place of a modulus that some rings have no slots for, from the degree on that has none; nothing, if all have that are tried.
+pub fn other_modulus(modulus: u64) -> Option<String> {
+    let has_slots = |log2_degree: u32| {
+        let degree = RingDegree::new(1 << log2_degree).ok()?;
+        bgv_scheme::PlaintextModulus::new(degree, bgv_scheme::PlaintextModulusLiteral::Packed(modulus)).ok()
+    };
+    let lacks =
+        BGV_RINGS.take_while(|log2_degree| 1u64 << log2_degree <= MOST_SLOTTED).find(|&ring| has_slots(ring).is_none());
+    let least = lacks.filter(|_| !modulus.is_power_of_two())?;
+    let near = bgv_scheme::moduli_near(modulus);
+    // Products of two, and what is left of them.
+    let bits = 2 * (64 - modulus.leading_zeros());
+    Some(format!(
+        "integers modulo {modulus} have no slots in rings of degree {} and more; {near}. Or take integers of TFHE, as pf.UInt({bits}), whose % {modulus} is \
+         encrypted too",
+        1u64 << least
+    ))
 }
 
 /// Random polynomials of a program, more than any meets.
@@ -204,7 +226,7 @@ pub fn choose_bgv(
     modulus: u64,
     machine: Option<&Description>,
 ) -> Result<bgv_scheme::Parameters, PlanError> {
-    let (mut reason, mut carries) = (None, None);
+    let (mut reason, mut carries, mut has_slots) = (None, None, false);
     let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
     let purpose = Purpose { modulus, bootstraps: bootstraps(program) && modulus.is_power_of_two() };
     let candidates: Vec<_> = match machine {
@@ -223,6 +245,7 @@ pub fn choose_bgv(
                 continue;
             }
         };
+        has_slots = true;
         match bgv::plan(program, &parameters, &bgv_choice(program, &parameters, machine)?) {
             Ok(plan) if is_sure(plan.held, parameters.ring().degree()) => return Ok(parameters),
             Ok(_) => carries = carries.or(Some(parameters)),
@@ -232,8 +255,13 @@ pub fn choose_bgv(
     if let Some(parameters) = carries {
         return Ok(parameters);
     }
-    let message = || format!("no ring of 128 bits of security has slots for integers modulo {modulus}");
-    Err(reason.unwrap_or_else(|| parameter(message())))
+    let (name, other) = (program.name(), other_modulus(modulus));
+    Err(match (reason, other) {
+        (Some(reason), None) => reason,
+        (Some(reason), Some(other)) if has_slots => PlanError::new(reason.fault, format!("{reason}; {other}")),
+        (_, Some(other)) => PlanError::new(Fault::Parameter, format!("{name}: {other}")),
+        (None, None) => parameter(format!("no ring of 128 bits of security has slots for integers modulo {modulus}")),
+    })
 }
 
 /// The set called `name`: one of the table, or one that [`choose_bgv`] has derived for some program, which keys may be of.

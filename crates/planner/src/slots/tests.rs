@@ -98,3 +98,26 @@ fn a_set_of_the_other_scheme_is_refused() {
     let refusal = SlotPlan::new(&program, Request { asked, ..request() }).unwrap_err();
     assert!(refusal.fault == Fault::Parameter && refusal.to_string().contains("is of BGV"), "{refusal}");
 }
+
+#[test]
+fn a_modulus_that_rings_have_no_slots_for_is_told_with_others_near() {
+    let planned = |modulus| SlotPlan::new(&squarings(Scheme::Bgv { plaintext_modulus: modulus }, 2, 1), request());
+    for (modulus, fault) in [(3, Fault::Parameter), (97, Fault::Parameter), (40_961, Fault::Noise)] {
+        let refusal = planned(modulus).unwrap_err();
+        let (text, bits) = (refusal.to_string(), 2 * (u64::ilog2(modulus) + 1));
+        assert_eq!(refusal.fault, fault, "{text}");
+        for told in ["have no slots in rings of degree", "the prime 65537", &format!("pf.UInt({bits})")] {
+            assert!(text.contains(told), "{text}");
+        }
+        assert!(!text.contains("another set"), "{text}");
+    }
+    // What is told is taken.
+    planned(65_537).unwrap();
+    for modulus in [2, 4, 64, 128] {
+        let program = squarings(Scheme::Bgv { plaintext_modulus: modulus }, 1, 1);
+        SlotPlan::new(&program, request()).unwrap();
+    }
+    // All rings that are tried have slots: it is the noise.
+    let deep = SlotPlan::new(&squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 60), request()).unwrap_err();
+    assert!(!deep.to_string().contains("no slots"), "{deep}");
+}

@@ -114,7 +114,7 @@ fn wrong_texts_are_refused_with_their_place() {
         ("program \"p\" rsa slots 4", "line 1, column 13: expected ckks or bgv(t), found `rsa`"),
         (
             "program \"p\" bgv(6) slots 4",
-            "line 1, column 1: plaintext modulus 6: it is below 2^60 and an odd prime, whose slots hold a vector, or a power of two, for one number a ciphertext; choose a prime t ≡ 1 mod 2N, or 2^k",
+            "line 1, column 1: plaintext modulus 6: one is a power of two, for one number a ciphertext, or a prime t ≡ 1 mod 2N, whose slots hold a vector, and below 2^60; near it are the powers of two 4 or 8, for one number a ciphertext, and for vectors the prime 65537: it has slots up to degree 32768",
         ),
         (
             "program \"p\" bgv(4) slots 4",

@@ -8,6 +8,7 @@
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::{Modulus, ModulusError};
 use polyfabric_kernels::ntt::{EvaluationOrder, Ntt, NttError};
+use polyfabric_kernels::primes::PrimeClass;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -44,7 +45,7 @@ pub enum EncodingError {
     #[error("plaintext modulus 2^{0}; take 2^1 to 2^{max_bits}", max_bits = PlaintextModulus::MAX_BITS)]
     Exponent(u32),
     /// A packed t that does not split the ring.
-    #[error("plaintext modulus {t} has no slots: {source}; 65537 serves every ring degree up to 32768")]
+    #[error("plaintext modulus {t} has no slots: {source}; {near}", near = moduli_near(*t))]
     NoSlots {
         /// t.
         t: u64,
@@ -87,6 +88,31 @@ pub enum EncodingError {
         /// t.
         t: u64,
     },
+}
+
+/// The degree up to which the primes that [`moduli_near`] tells have slots: the largest of the rings whose programs are not bootstrapped.
+const EVERYWHERE: u32 = 15;
+
+/// The plaintext moduli around `t`, which is none or has no slots, in words: a power of two, for one number a ciphertext, and a prime with slots in all
+/// rings, below it and above.
+pub fn moduli_near(t: u64) -> String {
+    let t = t.clamp(2, (1 << PlaintextModulus::MAX_BITS) - 1);
+    let low = 1u64 << t.ilog2();
+    let powers: Vec<u64> =
+        [low, low << 1].into_iter().filter(|power| power >> PlaintextModulus::MAX_BITS == 0).collect();
+    let Ok(degree) = RingDegree::new(1 << EVERYWHERE) else { return String::new() };
+    let class = PrimeClass::of_degree(degree);
+    let above = class.above(t).next().filter(|prime| prime >> PlaintextModulus::MAX_BITS == 0);
+    let primes: Vec<u64> = class.at_or_below(t).next().into_iter().chain(above).collect();
+    let listed = |moduli: &[u64]| moduli.iter().map(u64::to_string).collect::<Vec<_>>().join(" or ");
+    let many = if powers.len() == 1 { "power" } else { "powers" };
+    let (whose, has) = if primes.len() == 1 { ("prime", "it has") } else { ("primes", "they have") };
+    format!(
+        "near it are the {many} of two {}, for one number a ciphertext, and for vectors the {whose} {}: {has} slots up to degree {}",
+        listed(&powers),
+        listed(&primes),
+        degree.get()
+    )
 }
 
 impl PlaintextModulus {
@@ -350,10 +376,32 @@ mod tests {
     }
 
     #[test]
+    fn the_moduli_near_a_number_are_moduli() {
+        let largest = RingDegree::new(1 << EVERYWHERE).unwrap();
+        for t in [0, 2, 3, 12, 97, 65_536, 65_538, 1_000_000_007, (1 << 60) - 1] {
+            let text = moduli_near(t);
+            let numbers: Vec<u64> = text.split([' ', ',', ':']).filter_map(|word| word.parse().ok()).collect();
+            let (moduli, degree) = numbers.split_at(numbers.len() - 1);
+            assert_eq!(degree, [largest.get() as u64], "{text}");
+            assert!(moduli.len() >= 2, "{text}");
+            for &modulus in moduli {
+                let literal = match modulus.is_power_of_two() {
+                    true => PlaintextModulusLiteral::PowerOfTwo(modulus.ilog2()),
+                    false => PlaintextModulusLiteral::Packed(modulus),
+                };
+                assert!(PlaintextModulus::new(largest, literal).is_ok(), "{t}: {modulus}");
+            }
+            let beside = |kind: fn(&&u64) -> bool| moduli.iter().filter(kind).any(|&modulus| modulus >= t.min(1 << 59));
+            assert!(beside(|modulus| modulus.is_power_of_two()), "{text}");
+        }
+    }
+
+    #[test]
     fn bad_input_is_told() {
         let degree = RingDegree::new(1024).unwrap();
         let of = |literal| Encoder::new(degree, literal).unwrap_err().to_string();
-        assert!(of(PlaintextModulusLiteral::Packed(65539)).contains("65537 serves every ring degree"));
+        let near = "the powers of two 65536 or 131072, for one number a ciphertext, and for vectors the primes 65537 or 786433: they have slots";
+        assert!(of(PlaintextModulusLiteral::Packed(65539)).contains(near));
         assert!(of(PlaintextModulusLiteral::Packed(1 << 60)).contains("below 2^60"));
         assert!(of(PlaintextModulusLiteral::PowerOfTwo(0)).contains("2^1 to 2^60"));
         assert!(of(PlaintextModulusLiteral::Packed(1)).contains("plaintext modulus: "));

@@ -12,6 +12,6 @@ pub mod serial;
 pub mod sets;
 
 pub use client_key::{BOOTSTRAP_SECRET, BgvPublicKey, ClientError, ClientKey, Decrypted};
-pub use encoding::{Encoder, EncodingError, PlaintextModulus, PlaintextModulusLiteral};
+pub use encoding::{Encoder, EncodingError, PlaintextModulus, PlaintextModulusLiteral, moduli_near};
 pub use noise::{KAPPA, Noise, NoiseModel, RARE_KAPPA};
 pub use parameters::{BootstrapLiteral, ParameterError, Parameters, ParametersLiteral};

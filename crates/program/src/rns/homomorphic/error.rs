@@ -49,7 +49,8 @@ pub enum ProgramErrorCause {
     },
     /// The plaintext modulus cannot pack slots.
     #[error(
-        "plaintext modulus {modulus}: it is below 2^60 and an odd prime, whose slots hold a vector, or a power of two, for one number a ciphertext; choose a prime t ≡ 1 mod 2N, or 2^k"
+        "plaintext modulus {modulus}: one is a power of two, for one number a ciphertext, or a prime t ≡ 1 mod 2N, whose slots hold a vector, and below 2^60; {near}",
+        near = polyfabric_schemes::bgv::moduli_near(*modulus)
     )]
     PlaintextModulus {
         /// As given.
