@@ -22,7 +22,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from .computer import workers
-from .errors import CancelledError, FileError, InputError
+from .errors import CancelledError, Error, FileError, InputError
 from .execution import execute, plan
 from .keys import load_client_key, load_public_key, load_server_key, parameters_of, public_key_of, transformed_bytes
 from .language.traced import TracedProgram
@@ -316,8 +316,15 @@ class Server:
         self._key = load_server_key(program.scheme, evaluation_key.data)
         # The client has chosen the set.
         options = {"circuit_privacy": circuit_privacy, "public": public, "security": 0}
-        self._plan = plan(program, parameters_of(self._key), **options)
-        self._plan.expect_keys(self._key)
+        parameters = parameters_of(self._key)
+        try:
+            self._plan = plan(program, parameters, **options)
+            self._plan.expect_keys(self._key)
+        except Error as refused:
+            raise type(refused)(
+                f"{refused}. The set is that of the evaluation key, {parameters.name}: if that was made for another program, bring "
+                f"the key of a client of {program.name}"
+            ) from None
 
     def __repr__(self) -> str:
         return f"<server of {self.program.name}>"

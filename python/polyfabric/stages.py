@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import FileError, ParameterError
+from .errors import Error, FileError, ParameterError
 from .execution import execute
 from .keys import (
     CLIENT,
@@ -197,8 +197,7 @@ class Steps:
     def execute(self, *, on: str = "cpu", threads: int | None = None) -> Executed:
         """Reads the server key and the inputs, executes, writes the outputs. Never reads the client key."""
         server = load_server_key(self.scheme, self.folder / SERVER, self.progress)
-        planned = self._plan_of(server)
-        planned.expect_keys(server)
+        planned = self._plan_of_files(server, outputs=False)
         files = {name: self._input(name) for name in planned.program.inputs}
         ciphertexts = planned.context.read(files, outputs=False, server=server)
         results, _ = execute(planned, server, ciphertexts, on=on, threads=threads, progress=self.progress)
@@ -223,7 +222,7 @@ class Steps:
 
     def _decrypted(self, flood: float | None) -> tuple[Plan, Values]:
         client = load_client_key(self.scheme, self.folder / CLIENT)
-        planned = self._plan_of_client(client)
+        planned = self._plan_of_files(client, outputs=True)
         planned.check_flood(flood)
         files = {name: self._output(name) for name in planned.program.outputs}
         return planned, planned.decrypt(client, planned.context.read(files, outputs=True), flood)
@@ -233,6 +232,28 @@ class Steps:
         found = matching(key, self.options.parameters)
         public = public or self.options.public
         return self.plan(replace(self.options, parameters=found, security=0, public=public))
+
+    def _plan_of_files(self, key: ClientKey | ServerKey, *, outputs: bool) -> Plan:
+        """The plan with the set of a key, for the inputs or the `outputs` in the folder. Where it cannot be that, because they are another program's as
+        their key is, that is what is told."""
+        try:
+            if outputs:
+                return self._plan_of_client(key)
+            planned = self._plan_of(key)
+            planned.expect_keys(key)
+            return planned
+        except Error:
+            self._expect_own(outputs=outputs)
+            raise
+
+    def _expect_own(self, *, outputs: bool) -> None:
+        """Refuses files in the folder that are another program's, where this one has a plan with a set of its own."""
+        try:
+            own = self.plan(replace(self.options, parameters=None, security=0))
+        except Error:
+            return
+        names, path = (own.program.outputs, self._output) if outputs else (own.program.inputs, self._input)
+        own.context.expect_own({name: path(name) for name in names if path(name).exists()}, outputs=outputs)
 
     def _plan_of_client(self, key: ClientKey) -> Plan:
         """The client's plan: where it has a public key, inputs may be encrypted with that."""

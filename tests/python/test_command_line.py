@@ -165,6 +165,52 @@ def test_processors_and_places_are_of_what_is_executed(polyfabric):
         assert f"{given[0]} is of a run, and --cost runs nothing" in " ".join(done.err.split())
 
 
+FOREIGN = """
+import polyfabric as pf
+
+@pf.program(x=pf.Real.vector(4))
+def halved(x):
+    return 0.5 * x + 0.1
+
+@pf.program(x=pf.Real.vector(4))
+def cubed(x):
+    return x * x * x
+
+@pf.program(x=pf.Mod(65537).vector(4))
+def tripled(x):
+    return 3 * x
+
+@pf.program(x=pf.Mod(65537).vector(4))
+def powered(x):
+    return x * x * x
+
+@pf.program(x=pf.Int(0, 1))
+def kept(x):
+    return pf.lookup(x, [0, 1])
+
+@pf.program(x=pf.Int(0, 1).vector(40))
+def counted(x):
+    return pf.lookup(pf.sum(x), lambda v: v // 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "value"),
+    [("halved", "cubed", "1,0,1,0"), ("tripled", "powered", "1,2,3,4"), ("kept", "counted", "1")],
+)
+def test_files_of_another_program_are_told_as_such_before_levels_and_sets(polyfabric, tmp_path, ours, theirs, value):
+    (tmp_path / "own.py").write_text(FOREIGN)
+    assert polyfabric("run", f"own.py:{ours}", "--keys", "k", "--step", "encrypt", "--input", f"x={value}").status == 0
+    for step, kind in (("execute", 'input "x"'), ("decrypt", 'output "result"')):
+        done = polyfabric("run", f"own.py:{theirs}", "--keys", "k", "--step", step)
+        assert done.status == 2
+        told = " ".join(done.err.split())
+        assert f"it is {kind} of program {ours} (" in told
+        assert f"but {kind} of program {theirs} (" in told
+        assert "bring the file that was written for this program" in told
+        assert polyfabric("run", f"own.py:{ours}", "--keys", "k", "--step", "execute").status == 0
+
+
 def test_run_in_three_steps_through_files(polyfabric, tmp_path):
     client, server = tmp_path / "client", tmp_path / "server"
     server.mkdir()

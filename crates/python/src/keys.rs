@@ -332,6 +332,23 @@ fn taken<T: Torus>(
     server.receive(&compact, terminal.key).map_err(Failure::of(Kind::Run))
 }
 
+/// Of which key generation ciphertexts are, and of which place of which program.
+fn origin_of(content: &AnyCiphertexts) -> (KeyGeneration, &Port) {
+    match content {
+        AnyCiphertexts::Torus32(content) => (content.generation, &content.port),
+        AnyCiphertexts::Torus64(content) => (content.generation, &content.port),
+    }
+}
+
+/// Fails where a file is of another program, whatever its set.
+pub fn expect_own(signature: &Signature, outputs: bool, files: BTreeMap<String, Source>) -> Result<(), Failure> {
+    files.into_iter().try_for_each(|(name, source)| {
+        let content: AnyCiphertexts = source.read().map_err(Failure::of(Kind::File))?;
+        let needed = signature.port(direction(outputs), &name);
+        needed.expect(origin_of(&content).1, &source.name()).map_err(Failure::of(Kind::File))
+    })
+}
+
 #[pymethods]
 impl PyCiphertexts {
     /// Writes the batch `name`, an input of a program or one of its `outputs`; whole or not at all. Without a path, gives its bytes.
@@ -379,6 +396,10 @@ impl PyCiphertexts {
             for (name, source) in sources {
                 let content: AnyCiphertexts = source.read().map_err(Failure::of(Kind::File))?;
                 let path = source.name();
+                let (generation, port) = origin_of(&content);
+                // First whose it is: that the set is another follows from that.
+                let needed = signature.0.port(direction(outputs), &name);
+                needed.expect(port, &path).map_err(Failure::of(Kind::File))?;
                 let found = serial::Storable::parameters(&content);
                 if *found != parameters.0 {
                     let (found, expected) = (found.name(), parameters.0.name());
@@ -387,12 +408,6 @@ impl PyCiphertexts {
                     );
                     return Err(Failure::new(Kind::File, message));
                 }
-                let (generation, port) = match &content {
-                    AnyCiphertexts::Torus32(content) => (content.generation, &content.port),
-                    AnyCiphertexts::Torus64(content) => (content.generation, &content.port),
-                };
-                let needed = signature.0.port(direction(outputs), &name);
-                needed.expect(port, &path).map_err(Failure::of(Kind::File))?;
                 match &first {
                     Some((of, own)) => {
                         own.expect(of, generation, &path, found.name()).map_err(Failure::of(Kind::File))?;

@@ -95,6 +95,10 @@ class Context(ABC):
     def read(self, sources: Mapping[str, Source], *, outputs: bool, server: ServerKey | None = None) -> Ciphertexts:
         """The inputs, or the outputs, that are in files; inputs with the key of the server that takes them."""
 
+    def expect_own(self, sources: Mapping[str, Source], *, outputs: bool) -> None:
+        """Refuses inputs, or outputs, that are of another program, whatever their parameter set."""
+        self.signature.expect_own(outputs, sources)
+
     @abstractmethod
     def write(self, ciphertexts: Ciphertexts, name: str, path: Path | None = None, *, outputs: bool) -> bytes | None:
         """The file of one of them, written to `path`, or returned without it."""

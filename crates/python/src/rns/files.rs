@@ -144,6 +144,14 @@ fn load_one(set: &ParameterSet, source: &Source) -> Result<Read, Failure> {
     }
 }
 
+/// Fails where a file is of another program, whatever its set.
+pub fn expect_own(signature: &Signature, outputs: bool, files: &BTreeMap<String, Source>) -> Result<(), Failure> {
+    files.iter().try_for_each(|(name, source)| {
+        let port = load_one(signature.set(), source)?.port;
+        signature.port(direction(outputs), name).expect(&port, &source.name()).map_err(file)
+    })
+}
+
 /// Reads all inputs, or outputs, each from its file.
 pub fn load_all(
     signature: &Signature,
@@ -155,9 +163,9 @@ pub fn load_all(
     for (name, source) in files {
         let Read { set, generation, port, ciphertext, form: found } = load_one(signature.set(), source)?;
         let own = Origin { set, generation, name: source.name() };
+        // First whose it is: that the set or the levels are others follows from that.
+        signature.port(direction(outputs), name).expect(&port, &own.name).map_err(file)?;
         own.expect_set(signature.set())?;
-        let needed = signature.port(direction(outputs), name);
-        needed.expect(&port, &own.name).map_err(file)?;
         if let Some(first) = &origin {
             first.expect(&own)?;
         }

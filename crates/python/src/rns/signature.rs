@@ -1,11 +1,14 @@
 //! What a client knows of a program of CKKS or BGV.
 
+use super::files;
 use super::parameters::PySlotParameters;
 use crate::failure::{Failure, Kind, detached};
+use crate::storage::Source;
 use polyfabric_program::rns::signature::{Signature, SignatureLiteral};
 use polyfabric_schemes::rns::KeyId;
 use polyfabric_schemes::set_file::ParameterSet;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How inputs are encrypted and outputs read, with which set, and which keys are made; nothing of what the program computes.
@@ -53,6 +56,11 @@ impl PySlotSignature {
             ParameterSet::Ckks(_) => None,
             ParameterSet::Bgv(set) => Some(set.plaintext_modulus().value()),
         }
+    }
+
+    /// Fails where one of the `files`, inputs of the program or its `outputs` by name, is of another program, whatever its set.
+    fn expect_own(&self, py: Python<'_>, outputs: bool, files: BTreeMap<String, Source>) -> PyResult<()> {
+        detached(py, || files::expect_own(&self.0, outputs, &files))
     }
 
     #[getter]
