@@ -131,6 +131,26 @@ def test_rectifiers_in_a_row_run(count, length):
     assert 0 < done.distance["result"] < 2**-6
 
 
+def test_bare_rectifiers_in_a_row_have_a_set_and_run():
+    """Their operands reach the end of the interval, where errors lead beyond it."""
+
+    def deep(x):
+        return pf.relu(pf.relu(pf.relu(x)))
+
+    program = pf.program("bare", x=pf.Real.vector(64))(deep)
+    planned = program.plan()
+    assert planned.context.security_bits >= 128
+    assert planned.facts["bootstraps"]["placed"] > 0
+    assert max(planned.bounds().values()) < 2**-9
+    x = np.concatenate([RANDOM.uniform(-1, 1, 60), [1, 1, -1, 2**-7]])
+    done = program.run({"x": x}, parameters="toy-11-boot", security=0, measure=True)
+    assert done.correct
+    assert done.first_beyond is None
+    assert done.bound_for == "any inputs"
+    assert max(done.bound.values()) < 2**-9
+    np.testing.assert_allclose(done.outputs["result"], np.maximum(x, 0), atol=2**-9)
+
+
 def test_two_rectifiers_find_a_set_without_a_bootstrap():
     program, _ = rectifiers(2)
     facts = plan(program).facts

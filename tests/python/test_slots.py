@@ -139,9 +139,12 @@ def test_the_sign_and_relu_are_close_outside_of_the_gap():
     found = {name: np.asarray(values) for name, values in signs(x=x).items()}
     np.testing.assert_allclose(found["sign"], np.sign(x), atol=2**-13)
     np.testing.assert_allclose(found["step"], x > 0, atol=2**-14)
-    np.testing.assert_allclose(found["relu"], np.maximum(x, 0), atol=2**-14)
+    np.testing.assert_allclose(found["relu"], np.maximum(x, 0), atol=2**-13)
+    # So that one may follow another.
+    assert np.all(np.asarray(found["relu"]) <= np.maximum(x, 0) + np.where(x < 0, 2**-13, 2**-40))
     far = np.abs(x) >= 0.25
-    np.testing.assert_allclose(found["coarse"][far], np.sign(x[far]), atol=0.083)
+    # The margin beyond [-1, 1] included; 0.083 without it.
+    np.testing.assert_allclose(found["coarse"][far], np.sign(x[far]), atol=0.085)
     # Inside it, anything from -1 to 1.
     assert np.abs(np.asarray(signs(x=np.linspace(-(2**-7), 2**-7, 200))["sign"])).max() <= 1 + 2**-13
 

@@ -705,14 +705,24 @@ SIGN_GAP = 2.0**-7
 SIGN_DEGREES = (7, 15, 15)
 """The sign by default: within 2^-13 of ±1 outside of (-2^-7, 2^-7), in 3 + 4 + 4 levels."""
 
+SIGN_MARGINS = (3 * 2.0**-8, 2.0**-8)
+"""How far beyond [-1, 1] the stages of a sign are made for: the first one's operand, and what each hands to the next. A polynomial of a high degree is steep
+where its interval ends, and errors lead beyond it; three rectifiers in a row multiplied those of bootstraps until nothing was left."""
+
 
 def sign(
-    value: SlotValue, gap: float, degrees: Sequence[int], half: bool = False, restored: Sequence[int] = ()
+    value: SlotValue,
+    gap: float,
+    degrees: Sequence[int],
+    half: bool = False,
+    restored: Sequence[int] = (),
+    margins: tuple[float, float] = (0.0, 0.0),
+    below: bool = False,
 ) -> SlotValue:
     """The sign of each slot, of numbers in [-1, 1], by composed minimax polynomials of the given odd degrees.
 
     In (-gap, gap) the result is anything from -1 to 1. With `half`, half of it, at no cost. Before the stages in `restored`, counted from 0,
-    the levels are restored by a bootstrap.
+    the levels are restored by a bootstrap. `margins` are as `SIGN_MARGINS`. With `below` it is nowhere above the sign.
     """
     value = _slots("sign", value)
     if value._tracer.modulus is not None:
@@ -720,16 +730,44 @@ def sign(
     stages_of = [whole("sign: the degree of a stage", degree, 1, MOST_DEGREES) for degree in degrees]
     if not stages_of:
         raise refuse("sign: no stage is left; give at least one odd degree")
-    stages, _ = placed("sign", lambda: composite_sign(gap, stages_of))
     operand = value
-    for stage, (end, coefficients) in enumerate(stages):
-        # Each stage's result is divided by the end of the next one's interval, which is then [-1, 1] and costs no level.
-        following = stages[stage + 1][0] if stage + 1 < len(stages) else (2.0 if half else 1.0)
-        scaled = np.asarray(coefficients) / following
+    stages, error = placed("sign", lambda: _sign_stages(gap, tuple(stages_of), margins))
+    stages[-1] = (stages[-1] - np.eye(1, len(stages[-1]))[0] * (error if below else 0)) * (0.5 if half else 1)
+    for stage, coefficients in enumerate(stages):
         if stage in restored:
             value = value.bootstrap()
-        value = chebyshev(value, scaled, interval=(-end, end) if stage == 0 else (-1.0, 1.0))
+        value = chebyshev(value, coefficients)
     return value._approximating(operand, lambda numbers: np.sign(numbers) * (0.5 if half else 1.0))
+
+
+def _sign_stages(
+    gap: float, degrees: tuple[int, ...], margins: tuple[float, float]
+) -> tuple[list[NDArray[np.float64]], float]:
+    """The polynomials of a sign, the first applied first, by their coefficients on [-1, 1], and how far their composition is from the sign at most."""
+    # What is wrong with the gap is told of the gap that was given.
+    composite_sign(gap, list(degrees[:1]))
+    series = np.polynomial.chebyshev
+    made: list[tuple[float, NDArray[np.float64]]] = []
+    low, high, error = gap, 1 + margins[0], 1.0
+    for degree in degrees:
+        ((_, found),), error = composite_sign(low / high, [degree])
+        coefficients = np.asarray(found)
+        if not made and high != 1:
+            # Of x where they are of x / high: on [-1, 1], which takes no level.
+            nodes = series.chebpts1(degree + 1)
+            coefficients = series.chebfit(nodes, series.chebval(nodes / high, coefficients), degree)
+        made.append((high, coefficients))
+        # What rounding leaves is no interval any more.
+        if error < SIGN_ROUNDING:
+            break
+        low, high = 1 - error, (1 + error) * (1 + margins[1])
+    # Each result is divided by the end of the next one's interval, which is then [-1, 1] and costs no level.
+    ends = [*(end for end, _ in made[1:]), 1.0]
+    return [coefficients / end for (_, coefficients), end in zip(made, ends, strict=True)], error
+
+
+SIGN_ROUNDING = 1e-13
+"""Below it a stage's error is what rounding leaves, and the next stage would have no interval: as in the Rust half."""
 
 
 def bootstrap(value: SlotValue) -> SlotValue:

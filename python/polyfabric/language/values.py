@@ -547,7 +547,10 @@ def sign(
     levels; within (-`gap`, `gap`) the result is anything from -1 to 1.
     """
     if isinstance(value, SlotValue):
-        return slots.sign(value, gap, degrees, half=True) + 0.5 if boolean else slots.sign(value, gap, degrees)
+        margins = slots.SIGN_MARGINS
+        if boolean:
+            return slots.sign(value, gap, degrees, half=True, margins=margins) + 0.5
+        return slots.sign(value, gap, degrees, margins=margins)
     if not isinstance(value, Value):
         raise refuse(_operand("sign", value))
     return value._new(lambda builder: builder.sign(value.node, boolean))
@@ -703,7 +706,8 @@ def relu(
 ) -> Value | SlotValue:
     """max(value, 0), by one look-up an element; with CKKS, value (1 + sign(value)) / 2, as `sign` gives it."""
     if isinstance(value, SlotValue):
-        return value * (slots.sign(value, gap, degrees, half=True) + 0.5)
+        # Nowhere above the value, so that it stays in [-1, 1] for the next one.
+        return value * (slots.sign(value, gap, degrees, half=True, margins=slots.SIGN_MARGINS, below=True) + 0.5)
     return lookup(value, lambda x: max(x, 0))
 
 

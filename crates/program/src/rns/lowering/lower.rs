@@ -419,7 +419,8 @@ impl Pass<'_> {
         let noise = value.noise.clone();
         let operands = &self.program.node(id).operands;
         value.noise = if let Some(variable) = self.regions.variable(id) {
-            let points = variable.points(noise.magnitude);
+            let error = noise.bound(self.lowering.model().tail()) / value.scale.real();
+            let points = variable.points(noise.magnitude).around(error, true);
             noise.settled().at_points(points, self.lowering.source())
         } else if self.regions.is_function(id) && noise.profile.is_some() {
             let mut shared = BTreeSet::new();

@@ -5,6 +5,10 @@
 //! of a polynomial the first order of the error is followed exactly, at points x: the error of a value is Σ_s D_s(x)·ε_s over the sources s, with
 //! independent ε_s of deviation 1, and every operation maps values and D_s as it maps numbers. What is of second order is added as another source.
 //!
+//! The variable's own error ε, which may be large behind a bootstrapping, needs no order: what is computed of x + ε is F(x + ε) and the errors of its own
+//! steps there. So x + ε is looked at wherever it may be, with imaginary parts, and F(x + ε) is as far from F(x) as ε times the largest slope F' there.
+//! A sign's steep middle is then multiplied by the small x that a rectifier has there, and not by what the squares of a sign's errors add up to.
+//!
 //! What is made of several polynomials of one value is followed as a whole too ([`super::regions`]).
 
 use super::value::Rounding;
@@ -24,6 +28,11 @@ pub enum Points {
         behind: Option<Behind>,
         /// How many points an interval has.
         count: usize,
+        /// How far from the interval the variable may be, with its error: the points are those of the border of all that is as near, of which half
+        /// will do for functions that have conjugate values at conjugate numbers.
+        margin: f64,
+        /// Whether they are those of the other half too.
+        whole: bool,
     },
     /// Random values of known probabilities, independent from slot to slot; wanted is the mean square over a number of slots.
     Random {
@@ -57,17 +66,26 @@ impl Points {
     /// For polynomials of `degree` between these `ends`.
     pub fn between(ends: (f64, f64), behind: Option<Behind>, degree: usize) -> Self {
         let each = if degree <= FINE_DEGREE { 8 } else { 4 };
-        Self::Interval { ends, behind, count: each * degree.max(1) }
+        Self::Interval { ends, behind, count: each * degree.max(1), margin: 0.0, whole: false }
     }
 
-    fn places(&self) -> Vec<f64> {
+    /// The same where the variable has errors up to `error`; `real` if what is made of it has conjugate values at conjugate numbers.
+    pub fn around(mut self, error: f64, real: bool) -> Self {
+        if let Self::Interval { margin, whole, .. } = &mut self {
+            // An error that is not known says nothing of any function.
+            *margin = if error.is_finite() { error } else { 0.0 };
+            *whole = !real;
+        }
+        self
+    }
+
+    fn places(&self) -> Vec<Complex> {
         match self {
-            &Self::Interval { ends, behind, count } => {
-                let nodes = (0..count).map(|i| (std::f64::consts::PI * (i as f64 + 0.5) / count as f64).cos());
-                let on = |(lo, hi): (f64, f64)| nodes.clone().map(move |u| (lo + hi + (hi - lo) * u) / 2.0);
-                on(ends).chain(behind.into_iter().flat_map(|behind| on(behind.ends))).collect()
+            &Self::Interval { ends, behind, count, margin, whole } => {
+                let on = |ends| border(ends, count, margin, whole);
+                on(ends).into_iter().chain(behind.into_iter().flat_map(|behind| on(behind.ends))).collect()
             }
-            Self::Random { values, .. } => values.iter().map(|&(value, _)| value).collect(),
+            Self::Random { values, .. } => values.iter().map(|&(value, _)| value.into()).collect(),
         }
     }
 
@@ -104,7 +122,9 @@ impl Points {
     /// How many of the points are those of slots before the end, and the first slot behind it.
     fn end(&self) -> Option<(usize, usize)> {
         match self {
-            Self::Interval { behind, count, .. } => behind.map(|behind| (*count, behind.first)),
+            &Self::Interval { ends, behind, count, margin, whole } => {
+                behind.map(|behind| (border(ends, count, margin, whole).len(), behind.first))
+            }
             Self::Random { .. } => None,
         }
     }
@@ -123,6 +143,43 @@ impl Points {
     }
 }
 
+/// The border of the rectangle that holds all numbers as near as `margin` to an interval, at the places where polynomials are looked at that have no larger
+/// values, nor sums of squares of values, within: the upper half, or with `whole` both; the interval's own points without a margin.
+///
+/// A long side has `count` Chebyshev points. A short one has as many as the polynomial has a degree there, several times over: beyond the end of an interval
+/// T_d grows as cosh(d·√(2u)), u in halves of the interval, and so changes with d·√(2u).
+fn border(ends: (f64, f64), count: usize, margin: f64, whole: bool) -> Vec<Complex> {
+    let nodes = |count: usize| (0..count).map(move |i| (std::f64::consts::PI * (i as f64 + 0.5) / count as f64).cos());
+    let (lo, hi) = (ends.0 - margin, ends.1 + margin);
+    let mut places: Vec<Complex> =
+        nodes(count).map(|u| Complex::new((lo + hi + (hi - lo) * u) / 2.0, margin)).collect();
+    if margin > 0.0 {
+        let changes = count as f64 * (4.0 * margin / (hi - lo)).sqrt();
+        let side = (SIDE + 2 * changes.ceil() as usize).min(count).next_multiple_of(2);
+        for end in [lo, hi] {
+            // The nodes are symmetric: the first half is the upper one.
+            places.extend(nodes(side).take(side / 2).map(|u| Complex::new(end, margin * u)));
+        }
+    }
+    if whole {
+        let lower: Vec<Complex> = places.iter().map(|place| place.conjugate()).collect();
+        places.extend(lower);
+    }
+    places
+}
+
+/// Fewest points of a short side.
+const SIDE: usize = 16;
+
+/// The variable's own error.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    /// Its deviation, and bounds of the systematic and the concentrated one, in units of its phase.
+    errors: [f64; 3],
+    /// By how much the phase of the value changes with that of the variable, at the points.
+    slope: Vec<Complex>,
+}
+
 /// A value and its error at the points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
@@ -131,6 +188,8 @@ pub struct Profile {
     values: Vec<Complex>,
     /// D_s by source, in units of the phase.
     terms: BTreeMap<u64, Vec<Complex>>,
+    /// The variable's own error, where the points are of an interval; else it is one of the sources.
+    entry: Option<Entry>,
     /// The degree of the message in the variable.
     degree: usize,
     /// That of the D_s.
@@ -149,11 +208,16 @@ const CONJUGATE: u64 = 1 << 62;
 impl Profile {
     /// The variable itself, with an error from `source`: its deviation, and bounds of the systematic and the concentrated one.
     pub fn variable(points: Points, errors: [f64; 3], source: u64) -> Self {
-        let values: Vec<Complex> = points.places().into_iter().map(Complex::from).collect();
+        let values = points.places();
         let constant = |value: f64| vec![Complex::from(value); values.len()];
-        let marks = [0, SYSTEMATIC, CONCENTRATED].into_iter().zip(errors).filter(|&(_, error)| error > 0.0);
-        let terms = marks.map(|(mark, error)| (source | mark, constant(error))).collect();
-        Self { points: Arc::new(points), values, terms, degree: 1, term_degree: 0 }
+        let (mut terms, mut entry) = (BTreeMap::new(), None);
+        if let Points::Interval { .. } = points {
+            entry = Some(Entry { errors, slope: constant(1.0) });
+        } else {
+            let marks = [0, SYSTEMATIC, CONCENTRATED].into_iter().zip(errors).filter(|&(_, error)| error > 0.0);
+            terms = marks.map(|(mark, error)| (source | mark, constant(error))).collect();
+        }
+        Self { points: Arc::new(points), values, terms, entry, degree: 1, term_degree: 0 }
     }
 
     /// Whether the message is a number of \[−1, 1] at all points, but for `slack`.
@@ -206,15 +270,27 @@ impl Profile {
         bounds
     }
 
+    /// What the variable's error of a kind, by its place in [`Entry::errors`], makes at most of the value's: times the largest slope.
+    fn entered(&self, kind: usize) -> f64 {
+        let Some(Entry { errors, slope }) = self.entry.as_ref().filter(|entry| entry.errors[kind] > 0.0) else {
+            return 0.0;
+        };
+        let slopes: Vec<f64> = slope.iter().map(|slope| slope.abs()).collect();
+        errors[kind] * self.points.largest(&slopes, self.term_degree)
+    }
+
     /// The deviation of the random errors.
     pub fn deviation(&self) -> f64 {
-        self.points.deviation(&self.sums(0, 2), 2 * self.term_degree).hypot(self.fluctuation())
+        let own = self.points.deviation(&self.sums(0, 2), 2 * self.term_degree).hypot(self.fluctuation());
+        own.hypot(self.entered(0))
     }
 
     /// Bound of the systematic error. Over random points it is what the sources are off by in the mean; the rest is as good as random.
     pub fn systematic(&self) -> f64 {
         match &*self.points {
-            Points::Interval { .. } => self.points.largest(&self.sums(SYSTEMATIC, 1), self.term_degree),
+            Points::Interval { .. } => {
+                self.points.largest(&self.sums(SYSTEMATIC, 1), self.term_degree) + self.entered(1)
+            }
             Points::Random { values, .. } => self.marked(SYSTEMATIC).map(|term| mean(values, term).abs()).sum(),
         }
     }
@@ -239,7 +315,7 @@ impl Profile {
 
     /// Bound of [`super::Noise::concentrated`].
     pub fn concentrated(&self) -> f64 {
-        self.points.largest(&self.sums(CONCENTRATED, 1), self.term_degree)
+        self.points.largest(&self.sums(CONCENTRATED, 1), self.term_degree) + self.entered(2)
     }
 
     /// Bound of the message.
@@ -260,6 +336,9 @@ impl Profile {
             let zero = || vec![Complex::default(); term.len()];
             let own = sum.terms.entry(*source).or_insert_with(zero);
             own.iter_mut().zip(term).for_each(|(a, &b)| *a = *a + b * sign);
+        }
+        if let Some((own, added)) = sum.entry.as_mut().zip(other.entry.as_ref()) {
+            own.slope.iter_mut().zip(&added.slope).for_each(|(a, &b)| *a = *a + b * sign);
         }
         sum.degree = self.degree.max(other.degree);
         sum.term_degree = self.term_degree.max(other.term_degree);
@@ -282,7 +361,8 @@ impl Profile {
             self.values.iter().zip(self.bounds(rounding.tail)).map(|pair| off(pair).into()).collect();
         let mut product = self;
         product.values.iter_mut().zip(&numbers).for_each(|(value, &number)| *value = *value * number);
-        for own in product.terms.values_mut() {
+        let slope = product.entry.iter_mut().map(|entry| &mut entry.slope);
+        for own in product.terms.values_mut().chain(slope) {
             own.iter_mut().zip(&numbers).for_each(|(value, &number)| *value = *value * number * scale.into());
         }
         product.terms.insert(source, term);
@@ -299,7 +379,8 @@ impl Profile {
     /// The message times `message`, the phase and its error times `phase`.
     pub fn times(mut self, message: Complex, phase: Complex) -> Self {
         self.values.iter_mut().for_each(|value| *value = *value * message);
-        self.terms.values_mut().flatten().for_each(|value| *value = *value * phase);
+        let slope = self.entry.iter_mut().map(|entry| &mut entry.slope);
+        self.terms.values_mut().chain(slope).flatten().for_each(|value| *value = *value * phase);
         self
     }
 
@@ -340,6 +421,7 @@ impl Profile {
             (source ^ CONJUGATE, term)
         };
         self.terms = self.terms.into_iter().map(conjugated).collect();
+        self.entry.iter_mut().flat_map(|entry| &mut entry.slope).for_each(|slope| *slope = slope.conjugate());
         self
     }
 
@@ -360,6 +442,12 @@ impl Profile {
             let own = terms.entry(*source).or_insert_with(zero);
             own.iter_mut().zip(&term).for_each(|(a, &b)| *a = *a + b);
         }
+        let entry = self.entry.as_ref().zip(other.entry.as_ref()).map(|(own, others)| {
+            let mut slope = times(&own.slope, &other.values, scales.1);
+            let others = times(&others.slope, &self.values, scales.0);
+            slope.iter_mut().zip(others).for_each(|(a, b)| *a = *a + b);
+            Entry { errors: own.errors, slope }
+        });
         // The product of both errors, at most that of their bounds.
         let both = self.bounds(tail).into_iter().zip(other.bounds(tail)).map(|(a, b)| (a * b / tail).into()).collect();
         terms.insert(source, both);
@@ -367,7 +455,7 @@ impl Profile {
         let degree = self.degree + other.degree;
         let crossed = (self.term_degree + other.degree).max(other.term_degree + self.degree);
         let term_degree = crossed.max(self.term_degree + other.term_degree);
-        Some(Self { points: Arc::clone(&self.points), values, terms, degree, term_degree })
+        Some(Self { points: Arc::clone(&self.points), values, terms, entry, degree, term_degree })
     }
 }
 
@@ -375,4 +463,85 @@ impl Profile {
 fn mean(values: &[(f64, f64)], term: &[Complex]) -> Complex {
     let weighted = values.iter().zip(term).map(|(&(_, probability), &value)| value * Complex::from(probability));
     weighted.fold(Complex::default(), |sum, value| sum + value)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is nothing within the border larger than on it, and is what an error of the variable makes bounded, and not by much more than it is?
+
+    use super::*;
+
+    const SOURCE: u64 = 1;
+
+    /// Numbers that are none in particular, from [−1, 1].
+    fn number(index: usize) -> f64 {
+        (index as f64 * 0.754_877_666).fract() * 2.0 - 1.0
+    }
+
+    /// Σ c_k·T_k(z).
+    fn series(coefficients: &[f64], z: Complex) -> Complex {
+        let (mut before, mut now, mut sum) = (z, Complex::from(1.0), Complex::default());
+        for &coefficient in coefficients {
+            sum = sum + now * coefficient.into();
+            (before, now) = (now, now * z * 2.0.into() + before * (-1.0).into());
+        }
+        sum
+    }
+
+    #[test]
+    fn a_polynomial_is_nowhere_larger_than_on_the_border() {
+        for (degree, margin) in [(1, 0.5), (7, 0.0), (7, 1e-3), (15, 0.03), (63, 1e-4), (63, 1e-2), (300, 1e-5)] {
+            for trial in 0..4 {
+                let coefficients: Vec<f64> = (0..=degree).map(|k| number(1 + k + 1000 * trial)).collect();
+                let points = Points::interval(degree).around(margin, true);
+                let on: Vec<f64> = points.places().into_iter().map(|z| series(&coefficients, z).abs()).collect();
+                let bound = points.largest(&on, degree);
+                let within = (0..4000).map(|i| {
+                    let (x, y) = (number(3 * i + 1), number(7 * i + 2));
+                    series(&coefficients, Complex::new(x * (1.0 + margin), y * margin)).abs()
+                });
+                let largest = within.fold(0.0, f64::max);
+                assert!(largest <= bound, "degree {degree}, margin {margin}: {largest} above {bound}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_variable_is_followed_however_large() {
+        for error in [1e-6, 1e-3, 0.03, 0.2] {
+            let points = Points::interval(8).around(error, true);
+            let x = Profile::variable(points, [0.0, error, 0.0], SOURCE);
+            let mut power = x;
+            for source in 0..3 {
+                power = power.product(&power, (1.0, 1.0), 1.0, SOURCE + 1 + source).expect("one variable");
+            }
+            let found = power.systematic();
+            // Where it is largest: at the end, outwards.
+            let largest = (1.0 + error).powi(8) - 1.0;
+            assert!(largest <= found, "{error}: {largest} above {found}");
+            assert!(
+                found <= largest * 1.1 * ((1.0 + error).powi(2) + error * error).powi(4),
+                "{error}: {found} for {largest}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_steep_factor_counts_where_the_other_is_small() {
+        // T_63 is steep at the ends, where 1 − x² is small.
+        let error = 1e-4;
+        let points = Points::interval(65).around(error, true);
+        let x = Profile::variable(points, [0.0, error, 0.0], SOURCE);
+        let square = x.product(&x, (1.0, 1.0), 1.0, 2).expect("one variable");
+        let small = square.clone().times((-1.0).into(), (-1.0).into()).plus_number(1.0.into());
+        let (mut before, mut now) = (x.clone(), square.times(2.0.into(), 2.0.into()).plus_number((-1.0).into()));
+        for source in 0..61 {
+            let product = now.product(&x, (1.0, 1.0), 1.0, 3 + source).expect("one variable");
+            let twice = product.times(2.0.into(), 2.0.into());
+            (before, now) = (now, twice.plus(&before, -1.0).expect("one variable"));
+        }
+        let steep = now.systematic();
+        let product = now.product(&small, (1.0, 1.0), 1.0, 100).expect("one variable").systematic();
+        assert!(steep > 3900.0 * error && product < steep / 20.0, "{steep}, {product}");
+    }
 }

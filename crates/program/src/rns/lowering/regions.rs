@@ -181,7 +181,11 @@ impl Regions {
             | Op::Output { .. } => of(0)?,
             Op::AddPlain | Op::SubPlain | Op::MulPlain | Op::MulPlainScaled { .. } => {
                 let Op::Constant { values } = &program.node(node.operands[1]).op else { return None };
-                let (function, (_, behind)) = (of(0)?, pieces(values)?);
+                let (function, (own, behind)) = (of(0)?, pieces(values)?);
+                // Functions are looked at above the real numbers alone: below they have the conjugate values.
+                if own.im != 0.0 || behind.is_some_and(|(_, number)| number.im != 0.0) {
+                    return None;
+                }
                 if let Some((end, _)) = behind {
                     let variable = self.variables.get_mut(&function.variable)?;
                     if *variable.end.get_or_insert(end) != end {
@@ -200,6 +204,11 @@ impl Regions {
             }
             Op::Polynomial { polynomial } => {
                 let function = of(0)?;
+                if let Values::Complex(coefficients) = &polynomial.coefficients
+                    && coefficients.iter().any(|coefficient| coefficient.im != 0.0)
+                {
+                    return None;
+                }
                 limited(Function { degree: function.degree * polynomial.degree().max(1), ..function })?
             }
             // A mean of repeated slots is no function of one.

@@ -42,8 +42,10 @@ pub fn monomial_to_chebyshev(coefficients: &[Complex]) -> Vec<Complex> {
     result
 }
 
-/// How far beyond \[−1, 1] a polynomial is followed: T_16 is 1.3 there at most.
-const BEYOND_INTERVAL: f64 = 1.0 / 1024.0;
+/// How far beyond \[−1, 1] a polynomial of `degree` is followed: 2^-10, where T_16 is 1.3, or as far as T_d = cosh(d·√(2u)) is below 28.
+fn beyond_interval(degree: usize) -> f64 {
+    (1.0f64 / 1024.0).max(8.0 / (degree * degree) as f64)
+}
 
 /// A sum that is not rescaled yet.
 struct Raw {
@@ -73,7 +75,10 @@ impl Lowering<'_> {
         let a = if a.rescale_due { self.rescale(&a)? } else { a };
         let (variable, coefficients) = match polynomial.basis {
             Basis::Monomial => (a, monomial_to_chebyshev(coefficients)),
-            Basis::Chebyshev { lo, hi } => (self.mapped_to_unit_interval(&a, lo, hi)?, coefficients.to_vec()),
+            Basis::Chebyshev { lo, hi } => {
+                let slack = beyond_interval(coefficients.len().max(2) - 1);
+                (self.mapped_to_unit_interval(&a, (lo, hi), slack)?, coefficients.to_vec())
+            }
         };
         if coefficients.len() <= 1 {
             let zero = self.multiply_integer(&variable, 0)?;
@@ -88,8 +93,13 @@ impl Lowering<'_> {
         self.chebyshev(&variable, &coefficients, scale)
     }
 
-    /// (2a − lo − hi)/(hi − lo).
-    fn mapped_to_unit_interval(&mut self, a: &CiphertextValue, lo: f64, hi: f64) -> Result<CiphertextValue> {
+    /// (2a − lo − hi)/(hi − lo), which is followed at points up to `slack` beyond \[−1, 1].
+    fn mapped_to_unit_interval(
+        &mut self,
+        a: &CiphertextValue,
+        (lo, hi): (f64, f64),
+        slack: f64,
+    ) -> Result<CiphertextValue> {
         let factor = 2.0 / (hi - lo);
         let mut variable = a.clone();
         if lo != -1.0 || hi != 1.0 {
@@ -107,7 +117,7 @@ impl Lowering<'_> {
             variable = self.add_real(&variable, shift)?;
         }
         // A profile that leaves the interval, where inputs are known not to lead, says nothing.
-        if variable.noise.profile.as_ref().is_some_and(|profile| !profile.is_within_one(BEYOND_INTERVAL)) {
+        if variable.noise.profile.as_ref().is_some_and(|profile| !profile.is_within_one(slack)) {
             variable.noise = variable.noise.settled();
         }
         variable.noise.magnitude = 1.0;
@@ -123,7 +133,10 @@ impl Lowering<'_> {
         let whole = a.noise.profile.is_none();
         let mut a = a.clone();
         if whole {
-            a.noise = a.noise.at_points(Points::interval(coefficients.len() - 1), self.source());
+            let error = a.noise.bound(self.model().tail()) / a.scale.real();
+            let real = coefficients.iter().all(|coefficient| coefficient.im == 0.0);
+            let points = Points::interval(coefficients.len() - 1).around(error, real);
+            a.noise = a.noise.at_points(points, self.source());
         }
         let level = a
             .level
