@@ -91,12 +91,7 @@ pub struct SimulatedRounds {
 }
 
 impl SimulatedRounds {
-    /// The schedule.
-    pub fn schedule(&self) -> &Schedule {
-        &self.schedule
-    }
-
-    /// Its timeline.
+    /// The timeline of the schedule.
     pub fn trace(&self, options: TraceOptions) -> Trace {
         trace(Source::Loops(&self.schedule), self.clock_hz, options)
     }

@@ -53,7 +53,7 @@ fn runs(sequence: &[usize]) -> Vec<Run> {
             rows.filter(|&(_, times)| times > 1).max_by_key(|&(row, times)| (row * times, std::cmp::Reverse(row)));
         let (taken, run) = match best {
             None => (1, Run::One(*first)),
-            Some((row, times)) if row == 1 => (times, Run::Loop(times, vec![Run::One(*first)])),
+            Some((1, times)) => (times, Run::Loop(times, vec![Run::One(*first)])),
             Some((row, times)) => (row * times, Run::Loop(times, runs(&rest[..row]))),
         };
         found.push(run);
