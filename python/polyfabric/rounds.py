@@ -138,8 +138,13 @@ def simulated(
     )
 
 
+SCALES_ALIKE = 1e-3
+"""How far the logarithms of two scales may be apart that are meant to be one."""
+
+
 def _expect_scales(program: RoundProgram, facts: Sequence[Mapping[str, Any]]) -> None:
-    """Refuses rounds that read what the round before gives at another scale."""
+    """Refuses rounds that read what the round before gives at another scale. Primes are not quite powers of two, and so are scales: what is left of that
+    is in the round's own constants, of as many operations."""
 
     def scales(number: int, op: str) -> list[float]:
         return [node["scale_log2"] for node in facts[number]["nodes"] if node["op"] == op]
@@ -147,7 +152,7 @@ def _expect_scales(program: RoundProgram, facts: Sequence[Mapping[str, Any]]) ->
     pairs = {(one.body, other.body) for one, other in zip(program.rounds, program.rounds[1:], strict=False)}
     for before, after in sorted(pairs):
         gives, takes = scales(before, "output"), scales(after, "input")
-        if len(gives) != len(takes) or any(abs(a - b) > 1e-6 for a, b in zip(gives, takes, strict=True)):
+        if len(gives) != len(takes) or any(abs(a - b) > SCALES_ALIKE for a, b in zip(gives, takes, strict=True)):
             one, other = program.bodies[before].name, program.bodies[after].name
             raise ProgramError(
                 f"{program.name}: {one} gives scales of 2^{gives}, and {other} takes 2^{takes}; end each round at the level at which the next begins"

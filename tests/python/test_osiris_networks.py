@@ -106,7 +106,7 @@ def test_resnet_is_the_network_of_windows_encrypted_too(image):
     with pytest.warns(SecurityWarning):
         done = resnet20.resnet20(SMALL).run(resnet20.image_input(SMALL, image), parameters=REDUCED)
     assert done.correct
-    assert max(done.bound.values()) < 0.01
+    assert max(done.bound.values()) < 0.02
     expected = resnet20.scores(SMALL, resnet20.Weights.drawn(SMALL), image)
     # True rectifiers, where these polynomials leave a thirtieth.
     assert np.allclose(done.outputs["scores"], expected, atol=0.03)
@@ -168,7 +168,7 @@ def test_rounds_are_scheduled_as_one_with_the_time_of_their_bodies():
 def test_rounds_end_at_the_level_at_which_the_next_begin():
     network = resnet20.rounds(SMALL)
     wrong = RoundProgram("wrong", network.bodies, [Round(1), Round(0)])
-    with pytest.warns(SecurityWarning), pytest.raises(pf.ProgramError, match="end each round at the level"):
+    with pytest.warns(SecurityWarning), pytest.raises(pf.MachineError, match="end each round at the level"):
         simulated(wrong, REDUCED, load("osiris"))
 
 

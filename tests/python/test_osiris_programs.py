@@ -144,7 +144,7 @@ def test_stages_are_rounds_of_one_schedule():
     assert len(network.bodies) == len(bitonic_sorting.kinds(stages))
     for one, stage in zip(network.rounds, stages, strict=True):
         # A round is its body with the stage's own rotations.
-        assert set(one.rotations.values()) <= {stage.distance, -stage.distance}
+        assert set(one.rotations.values()) <= {stage.distance, 64 - stage.distance}
         assert network.bodies[one.body].bootstraps == stage.bootstraps
     with pytest.warns(SecurityWarning):
         found, alone, _ = folded(network, SORTING_SET)

@@ -20,8 +20,6 @@ from damage import flipped as flipped_bytes
 from polyfabric import parameters, timing
 from polyfabric.reports.units import security
 from polyfabric.schemes.elements import ElementPlan
-from polyfabric.schemes.options import PlanOptions
-from polyfabric.schemes.slots import SlotContext, SlotPlan
 
 ROOT = Path(__file__).parents[2]
 
@@ -298,20 +296,16 @@ def test_the_transform_of_a_key_counts_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert planned.processor_seconds() == pytest.approx((100 + len(batches) + 0.01 * sum(batches)) * scale + fresh)
 
 
-def test_the_time_of_a_program_on_slots_is_that_of_fresh_keys_neither_the_shortest_nor_the_longest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    planned = SlotPlan.make(pf.program(x=pf.Real.vector(8))(lambda x: x * x + 1), PlanOptions())
-    # Three rounds of 5, 1 and 2 seconds.
+def test_the_time_of_work_on_slots_is_neither_the_shortest_nor_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Three rounds of 5, 1 and 2 seconds, of four pieces each.
     clock = iter([0.0, 5.0, 10.0, 11.0, 20.0, 22.0])
     monkeypatch.setattr(timing.time, "process_time", lambda: next(clock))
-    keys = []
-    made = SlotContext.server_key
-    monkeypatch.setattr(SlotContext, "server_key", lambda self, client: keys.append(made(self, client)) or keys[-1])
-    rate = timing._butterfly(planned)
-    assert len({id(key) for key in keys}) == 3
-    timed = SlotPlan.make(
-        pf.program(x=pf.Real.vector(timing.TIMED_SLOTS))(lambda x: pf.rotate(x * x, 1)),
-        PlanOptions(parameters=planned.parameters),
-    )
-    assert rate == pytest.approx(2 / timed.facts["butterflies"])
+    asked = []
+
+    class Rehearsal:
+        def run(self, effort: str) -> int:
+            asked.append(effort)
+            return 4
+
+    assert timing._of_effort(Rehearsal(), "ntts") == pytest.approx(2 / 4)
+    assert asked == ["ntts"] * 3

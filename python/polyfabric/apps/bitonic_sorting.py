@@ -16,13 +16,13 @@ What the paper leaves open is chosen so:
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 import numpy as np
 
 from ..language.slot_program import tracer
-from ..language.slots import SlotValue, sign
+from ..language.slots import SIGN_MARGINS, SlotValue, sign
 from ..language.types import Real
 from ..rounds import Body, Round, RoundProgram
 from ..runnable import SlotProgram, finished
@@ -107,7 +107,9 @@ def network(log2_elements: int = LOG2_ELEMENTS, left: int = 9, polynomials: int 
                 if end not in following or found < following[end][0]:
                     following[end] = (found, [*stages, stage])
         best = following
-    return min(best.values(), key=lambda way: way[0])[1]
+    stages = min(best.values(), key=lambda way: way[0])[1]
+    # What is bootstrapped next is taken from level 0, so no more is handed on.
+    return [*(replace(one, end=other.level) for one, other in zip(stages, stages[1:], strict=False)), stages[-1]]
 
 
 def kinds(stages: list[Stage]) -> list[tuple[Stage, int]]:
@@ -133,7 +135,8 @@ def sorting(
     numbers = {_kind(stage, elements): number for number, stage in enumerate(bodies)}
 
     def rotations(stage: Stage) -> dict[int, int]:
-        both = {turn: stage.distance, -turn: -stage.distance}
+        # Of so many numbers, which come again behind the last, a rotation back is one forward.
+        both = {turn: stage.distance, elements - turn: elements - stage.distance}
         return {turn: stage.distance} if 2 * stage.distance == elements else both
 
     return RoundProgram(
@@ -207,5 +210,12 @@ def exchanged(
     behind, larger = directions(elements, stage)
     places = (stage.distance, stage.distance if turn is None else turn, behind)
     difference = _partners(x, *places, np.ones(elements))
-    compared = sign(_partners(x, *places, larger), gap, [DEGREE] * polynomials, half=True, restored=stage.restored)
+    compared = sign(
+        _partners(x, *places, larger),
+        gap,
+        [DEGREE] * polynomials,
+        half=True,
+        restored=stage.restored,
+        margins=SIGN_MARGINS,
+    )
     return (x - difference * (0.5 - compared)).at_level(stage.end)

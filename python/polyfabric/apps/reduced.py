@@ -49,7 +49,7 @@ def _helr() -> ExampleProgram:
 
 
 def _sorting() -> ExampleProgram:
-    log2, polynomials, gap = 2, 3, 2.0**-4
+    log2, polynomials, gap = 2, 4, 2.0**-4
 
     def example(generator: np.random.Generator) -> tuple[Inputs, NDArray[Any]]:
         # Further apart than what need not be told apart.
@@ -65,7 +65,7 @@ def _sorting() -> ExampleProgram:
         1e-2,
         None,
         security=0,
-        of="four numbers and three polynomials a comparison in the place of 2^14 and twelve",
+        of="four numbers and four polynomials a comparison in the place of 2^14 and twelve",
     )
 
 

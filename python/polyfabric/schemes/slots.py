@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import log, log2, sqrt
+from math import inf, log, log2, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -342,7 +342,9 @@ class SlotPlan(Plan):
         """The bounds of the outputs, which are the last nodes of a program, in order; and what noise for others stays under in every slot
         but for a probability of 2^-40."""
         noise = (flood or 0.0) * sqrt((40 + log2(self.program.slots)) * log(2))
-        limits = [node.get("bound", 0.0) + noise for node in nodes if node["op"] == "output"]
+        known = [node.get("bound", 0.0) for node in nodes if node["op"] == "output"]
+        # Beyond the largest number there is none to be told.
+        limits = [inf if bound is None else bound + noise for bound in known]
         return dict(zip(self.program.outputs, limits, strict=True))
 
     def result(self, done: Execution) -> SlotResult:
