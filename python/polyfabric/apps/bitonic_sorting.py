@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -109,7 +110,7 @@ def network(log2_elements: int = LOG2_ELEMENTS, left: int = 9, polynomials: int 
         best = following
     stages = min(best.values(), key=lambda way: way[0])[1]
     # What is bootstrapped next is taken from level 0, so no more is handed on.
-    return [*(replace(one, end=other.level) for one, other in zip(stages, stages[1:], strict=False)), stages[-1]]
+    return [*(replace(one, end=other.level) for one, other in pairwise(stages)), stages[-1]]
 
 
 def kinds(stages: list[Stage]) -> list[tuple[Stage, int]]:
