@@ -120,6 +120,17 @@ def test_the_other_library_is_a_dependency_of_its_benchmark_and_its_adapter_alon
     assert 'name = "tfhe"' not in (ROOT / "Cargo.lock").read_text()
 
 
+def test_the_adapters_lock_file_knows_what_our_crates_depend_on() -> None:
+    # It is no member of the workspace, so nothing else brings the file up to date, and `make tfhe-rs` takes it as it is.
+    lock = tomllib.loads((ROOT / "adapters" / "tfhe-rs" / "Cargo.lock").read_text())["package"]
+    locked = {entry["name"]: {name.split()[0] for name in entry.get("dependencies", [])} for entry in lock}
+    ours = [link for link in CHAIN if f"polyfabric-{link}" in locked]
+    assert ours
+    for link in ours:
+        wanted = tomllib.loads((ROOT / "crates" / link / "Cargo.toml").read_text()).get("dependencies", {})
+        assert set(wanted) <= locked[f"polyfabric-{link}"], f"run cargo update --workspace in adapters/tfhe-rs: {link}"
+
+
 def reads_of_figures(source: str) -> list[tuple[int, str]]:
     """Lines that open a published figure, comments apart."""
     return [
