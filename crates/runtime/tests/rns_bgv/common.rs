@@ -28,14 +28,14 @@ impl Numbers {
     }
 }
 
-/// Three deviations of a variance over `draws` keys in set bgv-toy-1024-subdigit, to it.
+/// Five deviations of a variance over `draws` keys in set bgv-toy-1024-subdigit, to it.
 ///
 /// The last digit of a limb is not centred. With four digits a limb its mean is three sevenths of the variance, and all digits'
 /// means multiply one sum of errors by 1 + X + … + X^(N−1): a random walk along the coefficients, a single draw in every
 /// measurement, for which averaging over coefficients does nothing. Its mean square has the cosine series of a negacyclic walk, whose
 /// variance is the sum of (8/(π²(2k+1)²))², two thirds of its squared mean.
 pub fn mean_of_windows(draws: u64) -> f64 {
-    3.0 * 3.0 / 7.0 * (2.0 / 3.0 / draws as f64).sqrt()
+    5.0 * 3.0 / 7.0 * (2.0 / 3.0 / draws as f64).sqrt()
 }
 
 pub struct Client {
