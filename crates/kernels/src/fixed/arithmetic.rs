@@ -14,6 +14,7 @@ use super::structure::Structure;
 use crate::fft::node_twiddle;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Isa;
+use std::cell::RefCell;
 
 /// How complex products are taken: see [`Products`].
 const NARROW: u8 = 0;
@@ -213,9 +214,13 @@ fn forward_butterflies<const PRODUCTS: u8>(from: Parts, to: PartsMut, rule: Stag
         let (a, b) = from.split_at(half);
         let inputs = a.chunks_exact(LANES).zip(b.chunks_exact(LANES));
         for ((a, b), y) in inputs.zip(to.chunks_exact_mut(2 * LANES)) {
+            let (mut sums, mut differences) = ([0; LANES], [0; LANES]);
             for l in 0..LANES {
-                y[2 * l] = saturate(rule.scale.narrow(a[l] + b[l]), rule.limit, &mut count);
-                y[2 * l + 1] = saturate(rule.scale.narrow(a[l] - b[l]), rule.limit, &mut count);
+                sums[l] = saturate(rule.scale.narrow(a[l] + b[l]), rule.limit, &mut count);
+                differences[l] = saturate(rule.scale.narrow(a[l] - b[l]), rule.limit, &mut count);
+            }
+            for l in 0..LANES {
+                (y[2 * l], y[2 * l + 1]) = (sums[l], differences[l]);
             }
         }
     }
@@ -333,6 +338,19 @@ enum Tables {
     },
 }
 
+thread_local! {
+    /// What stages write into and the next ones read from, kept from one transform to the next.
+    static OTHER_BUFFERS: RefCell<(Vec<i64>, Vec<i64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
+/// Room for `points` points, of any content.
+fn other_buffers(points: usize) -> (Vec<i64>, Vec<i64>) {
+    let (mut re, mut im) = OTHER_BUFFERS.take();
+    re.resize(points, 0);
+    im.resize(points, 0);
+    (re, im)
+}
+
 /// The stages of one structure with twiddle factors of one width.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
@@ -406,7 +424,7 @@ impl Engine {
 
     /// Forward, in place. Returns the saturations.
     pub fn forward(&self, spec: &TransformSpec, rounding: Rounding, re: &mut Vec<i64>, im: &mut Vec<i64>) -> u64 {
-        let (mut to_re, mut to_im) = (vec![0; re.len()], vec![0; im.len()]);
+        let (mut to_re, mut to_im) = other_buffers(re.len());
         let mut width = spec.input_width;
         let mut count = 0;
         if let Tables::Twisted { twist, .. } = &self.tables {
@@ -430,12 +448,13 @@ impl Engine {
             std::mem::swap(im, &mut to_im);
             width = stage.width;
         }
+        OTHER_BUFFERS.set((to_re, to_im));
         count
     }
 
     /// Inverse, in place and unscaled but for the stages' shifts. Returns the saturations.
     pub fn inverse(&self, spec: &TransformSpec, rounding: Rounding, re: &mut Vec<i64>, im: &mut Vec<i64>) -> u64 {
-        let (mut to_re, mut to_im) = (vec![0; re.len()], vec![0; im.len()]);
+        let (mut to_re, mut to_im) = other_buffers(re.len());
         let mut width = spec.input_width;
         let mut count = 0;
         for (number, stage) in (0..spec.stages.len()).rev().zip(&spec.stages) {
@@ -457,6 +476,7 @@ impl Engine {
             std::mem::swap(im, &mut to_im);
             width = stage.width;
         }
+        OTHER_BUFFERS.set((to_re, to_im));
         if let Tables::Twisted { twist, .. } = &self.tables {
             count += self.turn((re, im), twist, -1, width, rounding);
         }

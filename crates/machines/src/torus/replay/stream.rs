@@ -2,8 +2,9 @@
 //!
 //! A write puts element after element at its place, from its first cycle to its last; a read takes each of them from what
 //! lies there in the cycle before. A reader that follows its writer too closely, or a writer that overtakes a reader, gives a
-//! mixture of two values, element by element; on a wire, what is not read in the very cycle is gone. Events are computed
-//! when their last operand has been read.
+//! mixture of two values, element by element; on a wire, what is not read in the very cycle is gone. What is read is settled
+//! event by event, in the order of their last reads; what they compute follows about a hundred at a time, each ciphertext's chain of
+//! events beside those of others.
 
 use super::ReplayError;
 use super::datum::Datum;
@@ -12,6 +13,7 @@ use polyfabric_runtime::Progress;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::sync::{Arc, OnceLock};
 
 /// What a machine's events mean.
 pub trait Meaning: Sync {
@@ -28,6 +30,39 @@ pub trait Meaning: Sync {
 /// Values written to one place that may still be seen: the newest, what it replaces, and what is already known of later ones.
 const HISTORY: usize = 8;
 
+/// What a write leaves: its datum, as soon as it is computed.
+#[derive(Debug)]
+struct Written {
+    /// Which event writes it, of all that have read their operands.
+    event: usize,
+    datum: OnceLock<Datum>,
+}
+
+impl Written {
+    fn by(event: usize) -> Arc<Self> {
+        Arc::new(Self { event, datum: OnceLock::new() })
+    }
+
+    /// What no event has to compute.
+    fn known(datum: Datum) -> Arc<Self> {
+        Arc::new(Self { event: 0, datum: OnceLock::from(datum) })
+    }
+}
+
+/// Why a read finds nothing.
+#[derive(Debug)]
+enum Unread {
+    /// It has to look into a datum that is not computed yet.
+    NotComputed,
+    Wrong(ReplayError),
+}
+
+impl From<ReplayError> for Unread {
+    fn from(error: ReplayError) -> Self {
+        Self::Wrong(error)
+    }
+}
+
 /// One write.
 #[derive(Clone, Debug)]
 struct Record {
@@ -35,7 +70,7 @@ struct Record {
     first: i64,
     last: i64,
     order: Order,
-    datum: Datum,
+    written: Arc<Written>,
 }
 
 /// Cycle of element `index` of `count` that move evenly from cycle `first` to cycle `last`.
@@ -50,6 +85,10 @@ impl Record {
             Order::Stream => moves(self.first, self.last, index, count),
             Order::Any => self.last,
         }
+    }
+
+    fn datum(&self) -> Result<&Datum, Unread> {
+        self.written.datum.get().ok_or(Unread::NotComputed)
     }
 }
 
@@ -106,7 +145,7 @@ impl Addressed {
         records.insert(at, record);
     }
 
-    fn read(&self, read: Read) -> Result<Datum, ReplayError> {
+    fn read(&self, read: Read) -> Result<Arc<Written>, Unread> {
         match self.places.get(&read.place.offset) {
             Some(records) if records.back().is_some_and(|record| record.bytes == read.place.bytes) => {
                 visible(records, read)
@@ -116,41 +155,40 @@ impl Addressed {
     }
 
     /// A part of a place, or several that cover it, if all hold parts of one key or table.
-    fn striped(&self, read: Read) -> Result<Datum, ReplayError> {
+    fn striped(&self, read: Read) -> Result<Arc<Written>, Unread> {
         let end = read.place.offset + read.place.bytes;
         let first = self.places.range(..=read.place.offset).next_back().map_or(read.place.offset, |(&at, _)| at);
-        let (mut covered, mut whole) = (read.place.offset, None::<Datum>);
+        let (mut covered, mut whole) = (read.place.offset, None::<Arc<Written>>);
         for (&at, records) in self.places.range(first..end) {
             let past = at + records.back().map_or(0, |record| record.bytes);
             if past <= covered {
                 continue;
             }
-            let datum = visible(records, read)?;
-            if at > covered
-                || whole.as_ref().is_some_and(|whole| !whole.same_stripes(&datum))
-                || !datum.same_stripes(&datum)
-            {
-                return Err(read.empty());
+            let written = visible(records, read)?;
+            let stripe = written.datum.get().ok_or(Unread::NotComputed)?;
+            let same = |whole: &Arc<Written>| whole.datum.get().is_some_and(|whole| whole.same_stripes(stripe));
+            if at > covered || !whole.as_ref().is_none_or(same) || !stripe.same_stripes(stripe) {
+                return Err(read.empty().into());
             }
-            (covered, whole) = (past, Some(datum));
+            (covered, whole) = (past, Some(written));
         }
-        whole.filter(|_| covered >= end).ok_or_else(|| read.empty())
+        whole.filter(|_| covered >= end).ok_or_else(|| read.empty().into())
     }
 }
 
 /// What `read` finds of `records`, which were all written to its place.
-fn visible(records: &VecDeque<Record>, read: Read) -> Result<Datum, ReplayError> {
+fn visible(records: &VecDeque<Record>, read: Read) -> Result<Arc<Written>, Unread> {
     let mut mixed: Option<(Vec<u32>, Vec<bool>)> = None;
     for record in records.iter().rev() {
         let begins = record.lands(0, 2) < read.takes(0, 2);
         let ends = record.lands(1, 2) < read.takes(1, 2);
         match (&mut mixed, begins, ends) {
-            (None, true, true) => return Ok(record.datum.clone()),
+            (None, true, true) => return Ok(Arc::clone(&record.written)),
             (_, false, false) => {}
             (mixed, ..) => {
-                let Datum::Torus(values) = &record.datum else {
+                let Datum::Torus(values) = record.datum()? else {
                     let (expected, found) = ("one whole value", "parts of two");
-                    return Err(ReplayError::Kind { cycle: read.first, expected, found });
+                    return Err(ReplayError::Kind { cycle: read.first, expected, found }.into());
                 };
                 let count = values.len();
                 let (elements, taken) = mixed.get_or_insert_with(|| (vec![0; count], vec![false; count]));
@@ -160,12 +198,12 @@ fn visible(records: &VecDeque<Record>, read: Read) -> Result<Datum, ReplayError>
                     }
                 }
                 if taken.iter().all(|&taken| taken) {
-                    return Ok(Datum::torus(std::mem::take(elements)));
+                    return Ok(Written::known(Datum::torus(std::mem::take(elements))));
                 }
             }
         }
     }
-    Err(read.empty())
+    Err(read.empty().into())
 }
 
 enum Store {
@@ -177,13 +215,17 @@ enum Store {
 
 struct Memories {
     stores: Vec<Store>,
-    by_value: HashMap<Value, Datum>,
+    by_value: HashMap<Value, Arc<Written>>,
+}
+
+/// First and last cycle of an event's access.
+fn cycles(placed: Placed<'_>, access: &Access) -> (i64, i64) {
+    (placed.start + i64::from(access.first), placed.start + i64::from(access.last))
 }
 
 impl Memories {
-    fn read(&mut self, meaning: &impl Meaning, placed: Placed<'_>, access: &Access) -> Result<Datum, ReplayError> {
-        let first = placed.start + i64::from(access.first);
-        let last = placed.start + i64::from(access.last);
+    fn read(&mut self, meaning: &impl Meaning, placed: Placed<'_>, access: &Access) -> Result<Arc<Written>, Unread> {
+        let (first, last) = cycles(placed, access);
         let read = Read { place: access.place, first, last, order: access.order };
         match &mut self.stores[access.place.memory.0 as usize] {
             Store::Addressed(memory) => memory.read(read),
@@ -191,27 +233,149 @@ impl Memories {
                 let passes = |record: &Record| record.first + *delay == first && record.last + *delay == last;
                 let at = records.iter().position(passes).ok_or_else(|| read.empty())?;
                 // Readers that take another operand later are computed later: what came before it may still be theirs.
-                records.remove(at).map(|record| record.datum).ok_or_else(|| read.empty())
+                records.remove(at).map(|record| record.written).ok_or_else(|| read.empty().into())
             }
             Store::ByValue => {
                 let value = access.value.shifted(placed.shift);
-                let found = self.by_value.get(&value).cloned().or_else(|| meaning.source(value));
-                found.ok_or(ReplayError::Missing { value, cycle: first })
+                let found = self.by_value.get(&value).cloned();
+                let found = found.or_else(|| meaning.source(value).map(Written::known));
+                found.ok_or_else(|| ReplayError::Missing { value, cycle: first }.into())
             }
         }
     }
 
-    fn write(&mut self, placed: Placed<'_>, access: &Access, datum: Datum) {
-        let first = placed.start + i64::from(access.first);
-        let last = placed.start + i64::from(access.last);
-        let record = Record { bytes: access.place.bytes, first, last, order: access.order, datum };
+    fn write(&mut self, placed: Placed<'_>, access: &Access, written: Arc<Written>) {
+        let (first, last) = cycles(placed, access);
+        let record = Record { bytes: access.place.bytes, first, last, order: access.order, written };
         match &mut self.stores[access.place.memory.0 as usize] {
             Store::Addressed(memory) => memory.write(access.place.offset, record),
             Store::Wire(records, _) => records.push_back(record),
             Store::ByValue => {
-                self.by_value.insert(access.value.shifted(placed.shift), record.datum);
+                self.by_value.insert(access.value.shifted(placed.shift), record.written);
             }
         }
+    }
+}
+
+/// Most events that wait to be computed: chains of several ciphertexts, and no more spectra than a cache holds.
+const WAITING: usize = 96;
+
+/// What an event finds where another has left no result for its write.
+fn nothing(placed: Placed<'_>, access: &Access) -> ReplayError {
+    let place = access.place;
+    ReplayError::Empty { memory: place.memory, offset: place.offset, cycle: cycles(placed, access).0 }
+}
+
+/// An event that has its operands, or will have them when those before it in its chain are computed.
+struct Ready<'a> {
+    placed: Placed<'a>,
+    operands: Vec<Arc<Written>>,
+    results: Vec<Arc<Written>>,
+    /// Events of one chain are computed one after another: the number of the first of them.
+    chain: usize,
+}
+
+impl Ready<'_> {
+    fn compute(&self, meaning: &impl Meaning) -> Result<(), ReplayError> {
+        let datum = |(written, access): (&Arc<Written>, &Access)| {
+            written.datum.get().cloned().ok_or_else(|| nothing(self.placed, access))
+        };
+        let operands = self.operands.iter().zip(&self.placed.event.reads).map(datum);
+        let operands: Vec<Datum> = operands.collect::<Result<_, _>>()?;
+        for (written, datum) in self.results.iter().zip(meaning.compute(self.placed, &operands)?) {
+            // Nobody else writes it.
+            let _ = written.datum.set(datum);
+        }
+        Ok(())
+    }
+}
+
+/// Events in the order of their last reads, and what they have left behind.
+struct Execution<'a, M> {
+    meaning: &'a M,
+    memories: Memories,
+    /// Events that have begun, by the cycle of their last read.
+    reading: BinaryHeap<Reverse<(i64, u64)>>,
+    begun: HashMap<u64, Placed<'a>>,
+    /// Events that have been computed.
+    computed: usize,
+    /// Events that have read their operands, and follow.
+    waiting: Vec<Ready<'a>>,
+}
+
+impl<'a, M: Meaning> Execution<'a, M> {
+    fn begin(&mut self, number: u64, placed: Placed<'a>) {
+        let read = placed.event.reads.iter().map(|access| i64::from(access.last)).max().unwrap_or(0);
+        self.reading.push(Reverse((placed.start + read, number)));
+        self.begun.insert(number, placed);
+    }
+
+    /// Lets every event read that has its last operand before cycle `until`, and write what it will have computed.
+    fn finish(&mut self, until: i64) -> Result<(), ReplayError> {
+        while let Some(&Reverse((cycle, number))) = self.reading.peek()
+            && cycle < until
+        {
+            self.reading.pop();
+            let Some(placed) = self.begun.remove(&number) else { continue };
+            if self.waiting.len() == WAITING {
+                self.compute()?;
+            }
+            let mut operands = Vec::with_capacity(placed.event.reads.len());
+            for access in &placed.event.reads {
+                operands.push(self.read(placed, access)?);
+            }
+            let chain = self.chain(&operands);
+            let event = self.computed + self.waiting.len();
+            let results: Vec<_> = placed.event.writes.iter().map(|_| Written::by(event)).collect();
+            for (access, written) in placed.event.writes.iter().zip(&results) {
+                self.memories.write(placed, access, Arc::clone(written));
+            }
+            self.waiting.push(Ready { placed, operands, results, chain });
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, placed: Placed<'_>, access: &Access) -> Result<Arc<Written>, ReplayError> {
+        let mut found = self.memories.read(self.meaning, placed, access);
+        if matches!(found, Err(Unread::NotComputed)) {
+            self.compute()?;
+            found = self.memories.read(self.meaning, placed, access);
+        }
+        found.map_err(|unread| match unread {
+            Unread::Wrong(error) => error,
+            Unread::NotComputed => nothing(placed, access),
+        })
+    }
+
+    /// The chain of an event with `operands`: that of the results that it waits for. Chains that meet in it become one.
+    fn chain(&mut self, operands: &[Arc<Written>]) -> usize {
+        let waits = operands.iter().filter(|written| written.datum.get().is_none());
+        let of =
+            |written: &Arc<Written>| written.event.checked_sub(self.computed).map(|index| self.waiting[index].chain);
+        let chains: Vec<usize> = waits.filter_map(of).collect();
+        let Some(&first) = chains.iter().min() else { return self.waiting.len() };
+        for ready in &mut self.waiting {
+            if chains.contains(&ready.chain) {
+                ready.chain = first;
+            }
+        }
+        first
+    }
+
+    /// Computes every event that waits.
+    fn compute(&mut self) -> Result<(), ReplayError> {
+        self.computed += self.waiting.len();
+        let mut chains: BTreeMap<usize, Vec<(usize, Ready<'a>)>> = BTreeMap::new();
+        for (index, ready) in self.waiting.drain(..).enumerate() {
+            chains.entry(ready.chain).or_default().push((index, ready));
+        }
+        let chains: Vec<_> = chains.into_values().collect();
+        // What nobody reads again goes as soon as it can, where it was made.
+        let failed = |chain: Vec<(usize, Ready<'a>)>| {
+            chain.into_iter().find_map(|(index, ready)| Some((index, ready.compute(self.meaning).err()?)))
+        };
+        let first = chains.into_par_iter().filter_map(failed).min_by_key(|(index, _)| *index);
+        first.map_or(Ok(()), |(_, error)| Err(error))
     }
 }
 
@@ -230,56 +394,23 @@ pub fn replay(
         MemoryKind::Wire { delay, .. } => Store::Wire(VecDeque::new(), i64::from(delay)),
         MemoryKind::OffChip | MemoryKind::Scoreboard => Store::ByValue,
     });
-    let mut memories = Memories { stores: stores.collect(), by_value: inputs };
+    let by_value = inputs.into_iter().map(|(value, datum)| (value, Written::known(datum))).collect();
+    let memories = Memories { stores: stores.collect(), by_value };
+    let (reading, begun, waiting) = (BinaryHeap::new(), HashMap::new(), Vec::with_capacity(WAITING));
+    let mut execution = Execution { meaning, memories, reading, begun, computed: 0, waiting };
     let total = schedule.event_count();
-    // Events that have begun, by the cycle of their last read.
-    let mut reading: BinaryHeap<Reverse<(i64, u64)>> = BinaryHeap::new();
-    let mut begun: HashMap<u64, Placed<'_>> = HashMap::new();
-    let finish = |until: i64,
-                  reading: &mut BinaryHeap<Reverse<(i64, u64)>>,
-                  begun: &mut HashMap<u64, Placed<'_>>,
-                  memories: &mut Memories| {
-        while let Some(&Reverse((cycle, _))) = reading.peek()
-            && cycle < until
-        {
-            // Cores in lockstep finish in the same cycle: they compute side by side.
-            let mut together = Vec::new();
-            while let Some(&Reverse((same, number))) = reading.peek()
-                && same == cycle
-            {
-                reading.pop();
-                together.extend(begun.remove(&number));
-            }
-            let mut operands = Vec::with_capacity(together.len());
-            for placed in &together {
-                let read = |access| memories.read(meaning, *placed, access);
-                operands.push(placed.event.reads.iter().map(read).collect::<Result<Vec<Datum>, _>>()?);
-            }
-            let results: Result<Vec<Vec<Datum>>, ReplayError> = together
-                .par_iter()
-                .zip(&operands)
-                .map(|(placed, operands)| meaning.compute(*placed, operands))
-                .collect();
-            for (placed, results) in together.iter().zip(results?) {
-                for (access, datum) in placed.event.writes.iter().zip(results) {
-                    memories.write(*placed, access, datum);
-                }
-            }
-        }
-        Ok::<(), ReplayError>(())
-    };
     for (number, placed) in (0u64..).zip(schedule.events()) {
-        finish(placed.start, &mut reading, &mut begun, &mut memories)?;
-        let read = placed.event.reads.iter().map(|access| i64::from(access.last)).max().unwrap_or(0);
-        reading.push(Reverse((placed.start + read, number)));
-        begun.insert(number, placed);
+        execution.finish(placed.start)?;
+        execution.begin(number, placed);
         if number % 4096 == 0 {
             progress.update("replay", number, total);
         }
     }
-    finish(i64::MAX, &mut reading, &mut begun, &mut memories)?;
+    execution.finish(i64::MAX)?;
+    execution.compute()?;
     progress.update("replay", total, total);
-    Ok(memories.by_value)
+    let stored = execution.memories.by_value.into_iter();
+    Ok(stored.filter_map(|(value, written)| Some((value, written.datum.get()?.clone()))).collect())
 }
 
 #[cfg(test)]
@@ -290,7 +421,7 @@ mod tests {
     use crate::engine::schedule::MemoryId;
 
     fn record(first: i64, order: Order, value: u32) -> Record {
-        Record { bytes: 16, first, last: first + 3, order, datum: Datum::torus(vec![value; 4]) }
+        Record { bytes: 16, first, last: first + 3, order, written: Written::known(Datum::torus(vec![value; 4])) }
     }
 
     fn read(first: i64, order: Order) -> Read {
@@ -298,8 +429,8 @@ mod tests {
     }
 
     fn found(memory: &Addressed, read: Read) -> Option<Vec<u32>> {
-        match memory.read(read) {
-            Ok(Datum::Torus(values)) => Some(values.to_vec()),
+        match memory.read(read).ok()?.datum.get()? {
+            Datum::Torus(values) => Some(values.to_vec()),
             _ => None,
         }
     }
@@ -344,12 +475,13 @@ mod tests {
         let mut memory = Addressed::default();
         let stripe = |number| Record {
             bytes: 8,
-            datum: Datum::BootstrapKey(number, [(0, 0)].into()),
+            written: Written::known(Datum::BootstrapKey(number, [(0, 0)].into())),
             ..record(0, Order::Any, 0)
         };
         memory.write(0, stripe(3));
         memory.write(8, stripe(3));
-        assert!(matches!(memory.read(read(9, Order::Any)), Ok(Datum::BootstrapKey(3, _))));
+        let found = memory.read(read(9, Order::Any)).unwrap();
+        assert!(matches!(found.datum.get(), Some(Datum::BootstrapKey(3, _))));
         memory.write(8, stripe(4));
         assert!(memory.read(read(9, Order::Any)).is_err());
     }
