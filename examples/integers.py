@@ -6,9 +6,9 @@ import polyfabric as pf
 @pf.program(bids=pf.UInt(32).vector(3))
 def auction(bids: pf.Integer) -> dict[str, pf.Integer]:
     """Who won, what they pay, and the sum of all bids."""
-    best = pf.max(pf.max(bids[0], bids[1]), bids[2])
+    best = pf.max(bids)
     won = bids == best
-    return {"won": won, "paid": best, "sum": bids[0] + bids[1] + bids[2]}
+    return {"won": won, "paid": best, "sum": pf.sum(bids)}
 
 
 if __name__ == "__main__":

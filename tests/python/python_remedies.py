@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 import polyfabric as pf
-from remedy import HALF, I3, I3V, MV, RV, U8, U8V, R, case
+from remedy import BIT, HALF, I3, I3V, MV, RV, U8, U8V, R, case
 
 I15, B3, UB = pf.Int(0, 15), pf.Bool.vector(3), pf.UInt(1)
 
@@ -89,6 +89,65 @@ PYTHON = [
         lambda x: pf.Table(np.arange(4), U8)[x],
         {"x": 3},
         3,
+    ),
+    *[
+        case({"x": kind}, wrong, words, right, {"x": 4}, meant)
+        for kind in (I15, U8)
+        for wrong, words, right, meant in (
+            (lambda x: round(x), "use it as it is, and // to divide", lambda x: x // 3, 1),
+            (lambda x: f"{x:5d}", "values are known after decryption alone", lambda x: x, 4),
+            (lambda x: pf.max([2, 3]) + x, "give some, pf.max(x, y, 3)", lambda x: pf.max(x, x + 2, 3), 6),
+            (lambda x: pf.min() + x, "a vector of them, pf.max(x)", lambda x: pf.min([x, 3]), 3),
+        )
+    ],
+    *[
+        case({"x": UB, "y": UB}, wrong, words, right, {"x": 1, "y": 0}, meant)
+        for wrong, words, right, meant in (
+            (lambda x, y: pf.nand(x, y), "of single bits write ~(x & y)", lambda x, y: ~(x & y), 1),
+            (lambda x, y: pf.nor(1, y), "of single bits write ~(x | y)", lambda x, y: ~(x | y), 0),
+            (lambda x, y: pf.xnor(x, y), "of single bits write ~(x ^ y)", lambda x, y: ~(x ^ y), 0),
+        )
+    ],
+    *[
+        case({"x": BIT, "y": BIT}, wrong, words, right, {"x": 1, "y": 0}, meant)
+        for wrong, words, right, meant in (
+            (lambda x, y: pf.nand(x, y), "of 0s and 1s write 1 - x * y", lambda x, y: 1 - x * y, 1),
+            (lambda x, y: pf.nor(1, y), "of 0s and 1s write (1 - x) * (1 - y)", lambda x, y: (1 - x) * (1 - y), 0),
+            (lambda x, y: pf.xnor(x, y), "of 0s and 1s write 1 - (x - y) ** 2", lambda x, y: 1 - (x - y) ** 2, 0),
+        )
+    ],
+    case(
+        {"x": pf.Text(3), "y": pf.Text(3)},
+        lambda x, y: x + y,
+        "compute on its bytes, x[:]",
+        lambda x, y: pf.concat(x[:], y[:]),
+        {"x": "ab", "y": "c"},
+        [97, 98, 0, 99, 0, 0],
+    ),
+    case(
+        {"x": pf.Text(600), "y": pf.Text(600)},
+        lambda x, y: x < y,
+        "compare a part of it, declared for itself",
+        lambda x, y: x < y,
+        {"x": "ab", "y": "b"},
+        1,
+        {"x": pf.Text(512), "y": pf.Text(512)},
+    ),
+    case(
+        {"x": U8.vector(4)},
+        lambda x: pf.convolve(np.ones((1, 2, 2, 1), dtype=int), x, (2, 2, 1)),
+        "or write each sum, pf.dot(weights, x)",
+        lambda x: pf.dot([1, 1, 1, 1], x),
+        {"x": [1, 2, 3, 4]},
+        10,
+    ),
+    case(
+        {"x": RV},
+        lambda x: pf.convolve(np.ones((1, 2, 2, 1), dtype=int), x, (2, 2, 1)),
+        "the matrix of the convolution, matrix @ x",
+        lambda x: np.ones((1, 4)) @ x,
+        {"x": HALF},
+        0.375,
     ),
     case({"x": I15}, lambda x: int(x), "keep computing on it", lambda x: x * 2, {"x": 3}, 6),
     case({"x": R}, lambda x: np.arange(4)[x], "keep computing on it", lambda x: x * 0.5, {"x": 1}, 0.5),

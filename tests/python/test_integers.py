@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from pathlib import Path
@@ -178,6 +179,45 @@ def test_texts() -> None:
             *(text == "hello world", text.startswith("hello"), part in text, text.startswith(part), "wor" in text),
             *(text.endswith(part), text.endswith("bytes")),
         )
+
+
+def test_texts_are_ordered_as_python_orders_them() -> None:
+    @pf.program(a=pf.Text(5), b=pf.Text(5))
+    def ordered(a, b):
+        return a < b, a <= b, a > b, a >= b, a < "b", a == "", pf.max(a, b), pf.min(a, "bb", b)
+
+    texts = ["", "a", "ab", "abc", "b", "bb", "Z", "äb", "zzzzz", "zzzzy"]
+    for a, b in itertools.product(texts, texts):
+        assert list(ordered(a=a, b=b).values()) == [
+            *(a < b, a <= b, a > b, a >= b, a < "b", a == ""),
+            *(max(a, b), min(a, b, "bb")),
+        ]
+    result = ordered.run({"a": "abd", "b": "abcé"})
+    assert result.correct
+    assert list(result.outputs.values()) == [0, 0, 1, 1, 1, 0, "abd", "abcé"]
+
+
+def test_extremes_of_many() -> None:
+    @pf.program(x=pf.SInt(9), y=pf.SInt(9), v=pf.UInt(13).vector(5), s=pf.Int(0, 7), t=pf.Int(-3, 3))
+    def extremes(x, y, v, s, t):
+        return {
+            "three": pf.max(x, y, -7),
+            "public_first": pf.min(5, x, 3, y),
+            "vector": pf.max(v),
+            "list": pf.min(list(v)),
+            "small": pf.max(s, t, 2),
+            "sums": pf.sum(x, y, x),
+        }
+
+    for x, y, v, s, t in [(-256, 255, [8191, 0, 3, 4, 5], 7, -3), (-8, -9, [5, 5, 5, 6, 5], 0, 3)]:
+        assert extremes(x=x, y=y, v=v, s=s, t=t) == {
+            "three": max(x, y, -7),
+            "public_first": min(5, x, 3, y),
+            "vector": max(v),
+            "list": min(v),
+            "small": max(s, t, 2),
+            "sums": (2 * x + y + 256) % 512 - 256,
+        }
 
 
 def test_whether_a_product_overflows_and_how_a_text_ends_decrypt_right() -> None:

@@ -35,6 +35,16 @@ class Absences:
     def __setitem__(self, index: object, value: object) -> NoReturn:
         raise refuse(f"elements of an encrypted {self.type} are not assigned; {self._instead('[]=', 1)}")
 
+    def __format__(self, form: str) -> str:
+        if form:
+            raise refuse(f"an encrypted {self.type} is not written as {form!r}: {ONLY_AFTER}")
+        return str(self)
+
+    def __round__(self, _digits: int = 0) -> NoReturn:
+        raise refuse(f"an encrypted {self.type} has nothing to round; use it as it is, and // to divide")
+
+    __trunc__ = __floor__ = __ceil__ = __round__
+
     def __hash__(self) -> int:
         raise refuse(
             f"an encrypted {self.type} is no key of a dictionary or a set, as its value is not known; {self._instead('hash', 1)}"

@@ -17,7 +17,7 @@ from .indices import picked
 from .instead import BRANCHES, INTEGERS, TEXTS, Absences, membership, written
 from .numpy_calls import NumpyCalls
 from .place import place, refuse, whole
-from .types import IntegerType, TextType, UInt
+from .types import MOST_BITS, IntegerType, TextType, UInt
 
 if TYPE_CHECKING:
     from .values import Tracer, Value
@@ -339,7 +339,9 @@ class Text(Integer):
     __hash__ = Absences.__hash__
 
     def _instead(self, name: str, operands: int) -> str:  # noqa: ARG002 - as of all values
-        return written(TEXTS, name) or "a text has ==, .startswith, .endswith and .contains; compute on its bytes, x[:]"
+        return (
+            written(TEXTS, name) or "a text has ==, <, .startswith, .endswith and .contains; compute on its bytes, x[:]"
+        )
 
     @classmethod
     def of(cls, characters: Integer) -> Text:
@@ -361,23 +363,55 @@ class Text(Integer):
             raise refuse(f"a text does not compare with {type(text).__name__}; give a str, bytes or an encrypted text")
         given = text.encode() if isinstance(text, str) else text
         wanted = len(given) if length is None else length
-        if not given:
+        if not given and length is None:
             raise refuse("an empty text is in every other and starts it; give at least one byte")
         if len(given) > wanted:
-            raise refuse(f"{text!r} is {len(given)} bytes, where 1 to {self.kind.length} are compared; shorten it")
+            raise refuse(f"{text!r} is {len(given)} bytes, where at most {self.kind.length} are compared; shorten it")
         return public(self._tracer, UInt(8).vector(wanted), list(given.ljust(wanted, b"\0")))
 
     def _plain(self) -> Integer:
         return Integer(self._tracer, self.handle, scalar=False)
 
-    def __eq__(self, other: object) -> Integer:  # type: ignore[override]
+    def _operand(self, other: object, kind: IntegerType | None = None) -> NoReturn:  # noqa: ARG002 - as of all values
+        raise refuse("a text has no arithmetic, and no bits; compute on its bytes, x[:]")
+
+    def _whole(self, other: object) -> Integer:
+        """The bytes of another text of this length."""
         if isinstance(other, Text) and len(other) != len(self):
             raise refuse(f"texts of {len(self)} and {len(other)} bytes; declare them with one length")
-        characters = self._characters(cast("Text | str", other), self.kind.length)
-        return Integer.__eq__(self._plain(), _plain(characters)).all()
+        return _plain(self._characters(cast("Text | str", other), self.kind.length))
+
+    def __eq__(self, other: object) -> Integer:  # type: ignore[override]
+        return Integer.__eq__(self._plain(), self._whole(other)).all()
 
     def __ne__(self, other: object) -> Integer:  # type: ignore[override]
         return ~(self == other)
+
+    def _before(self, op: str, other: object) -> Integer:
+        """Texts are ordered as the integers whose bytes they are, the first the highest: as by their bytes in UTF-8."""
+        size, most = self.kind.length, MOST_BITS // 8
+        if size > most:
+            raise refuse(
+                f"a text of {size} bytes has no order, one of {most} has; compare a part of it, declared for itself"
+            )
+        kind = UInt(8 * size)
+        one, another = (
+            total([bytes_[i].cast(kind) << 8 * (size - 1 - i) for i in range(size)])
+            for bytes_ in (self._plain(), self._whole(other))
+        )
+        return one._binary(op, another)
+
+    def __lt__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
+        return self._before("<", other)
+
+    def __le__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
+        return self._before("<=", other)
+
+    def __gt__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
+        return self._before(">", other)
+
+    def __ge__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
+        return self._before(">=", other)
 
     def _matches(self, part: Text | str | bytes, offsets: Sequence[int]) -> Integer:
         """For each offset, whether the bytes from it on are those of `part`; zeros at the end of an encrypted one fit anything, beyond the text too."""
@@ -556,7 +590,10 @@ def select(condition: Integer, then: Integer | Public, otherwise: Integer | Publ
 
 
 def extreme(a: Integer | Public, b: Integer | Public, op: str) -> Integer:
-    """The greater or the smaller of each pair."""
+    """The greater or the smaller of each pair; of two texts the one that stands behind or before the other."""
+    for text, other in ((a, b), (b, a)):
+        if isinstance(text, Text):
+            return select(text > other if op == "max" else text < other, text, other)  # type: ignore[operator]
     if isinstance(a, Integer):
         return a._binary(op, b)
     return cast(Integer, b)._binary(op, a)

@@ -628,19 +628,37 @@ def _ends(value: Value | Clear) -> tuple[int, int]:
     return int(array.min()), int(array.max())
 
 
-def nand(a: Value, b: Value) -> Value:
+_GATES = {
+    "nand": ("~(x & y)", "1 - x * y"),
+    "nor": ("~(x | y)", "(1 - x) * (1 - y)"),
+    "xnor": ("~(x ^ y)", "1 - (x - y) ** 2"),
+}
+"""What Booleans take as one look-up, written for bits of `pf.UInt(1)`, and for 0s and 1s in slots."""
+
+
+def _gate(gate: str, a: Value | Clear, b: Value | Clear) -> Value:
+    if not isinstance(a, Value):
+        a, b = b, a
+    of_bits, in_slots = _GATES[gate]
+    if isinstance(a, Integer):
+        raise refuse(f"{gate}: an operand is {a.type}, and gates are of pf.Bool; of single bits write {of_bits}")
+    _elements(gate, (a,), f"of 0s and 1s write {in_slots}")
+    return cast(Value, a)._gate(gate, b)
+
+
+def nand(a: Value | Clear, b: Value | Clear) -> Value:
     """Not both, by one look-up an element."""
-    return a._gate("nand", b)
+    return _gate("nand", a, b)
 
 
-def nor(a: Value, b: Value) -> Value:
+def nor(a: Value | Clear, b: Value | Clear) -> Value:
     """None, by one look-up an element."""
-    return a._gate("nor", b)
+    return _gate("nor", a, b)
 
 
-def xnor(a: Value, b: Value) -> Value:
+def xnor(a: Value | Clear, b: Value | Clear) -> Value:
     """Both or none, by one look-up an element."""
-    return a._gate("xnor", b)
+    return _gate("xnor", a, b)
 
 
 def concat(*values: Value) -> Value:
@@ -653,12 +671,36 @@ def concat(*values: Value) -> Value:
     return values[0]._new(lambda builder: builder.concat([v.node for v in values]), scalar=False)
 
 
-def maximum(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | Integer:
-    """The larger of each pair, by one look-up on the difference; of integers of any width, by a comparison and a choice."""
+def _extreme(values: Sequence[object], pair: Callable[..., Value | Integer]) -> Value | Integer:
+    """`pair` of all values, half of them at a time; of a single vector or sequence, of its elements."""
+    if len(values) == 1 and not isinstance(values[0], SlotValue):
+        values = list(cast("Sequence[object]", values[0]))
+    encrypted = [value for value in values if isinstance(value, Value | Integer | SlotValue)]
+    if not encrypted:
+        raise refuse("max and min: no encrypted value; give some, pf.max(x, y, 3), or a vector of them, pf.max(x)")
+    while len(encrypted) > 1:
+        pairs = [pair(a, b) for a, b in zip(encrypted[::2], encrypted[1::2], strict=False)]
+        encrypted = [*pairs, *encrypted[2 * len(pairs) :]]
+    public = [value for value in values if not isinstance(value, Value | Integer | SlotValue)]
+    return cast("Value | Integer", reduce(pair, public, encrypted[0]))
+
+
+def maximum(*values: Value | Integer | Text | Clear | Sequence[Value] | Sequence[Integer]) -> Value | Integer:
+    """The largest of the values at each place, or of the elements of a single vector or sequence.
+
+    Two values of a few bits take one look-up on their difference; of integers of any width, a comparison and a choice.
+    """
+    return _extreme(values, _larger)
+
+
+def minimum(*values: Value | Integer | Text | Clear | Sequence[Value] | Sequence[Integer]) -> Value | Integer:
+    """The smallest of the values at each place, or of the elements of a single vector or sequence: as `maximum`."""
+    return _extreme(values, _smaller)
+
+
+def _larger(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | Integer:
     if isinstance(a, Integer) or isinstance(b, Integer):
         return wide.extreme(a, b, "max")  # type: ignore[arg-type]
-    if not isinstance(a, Value):
-        a, b = b, a
     _elements(
         "maximum",
         (a,),
@@ -669,12 +711,9 @@ def maximum(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | I
     return larger._within(max(low, other_low), max(high, other_high))
 
 
-def minimum(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | Integer:
-    """The smaller of each pair, by one look-up on the difference; of integers of any width, by a comparison and a choice."""
+def _smaller(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | Integer:
     if isinstance(a, Integer) or isinstance(b, Integer):
         return wide.extreme(a, b, "min")  # type: ignore[arg-type]
-    if not isinstance(a, Value):
-        a, b = b, a
     _elements(
         "minimum",
         (a,),
@@ -685,20 +724,22 @@ def minimum(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | I
     return smaller._within(min(low, other_low), min(high, other_high))
 
 
-def total(values: Value | Integer | Sequence[Integer] | Sequence[Value]) -> Value | Integer:
-    """The sum of a vector's elements, or of all values of a sequence."""
-    if isinstance(values, SlotValue):
-        return values.sum()
-    if isinstance(values, Value):
-        return dot([1] * values.length, values)  # type: ignore[return-value]
-    if isinstance(values, Integer):
-        return wide.total(values)
-    given = list(values)
-    if given and all(isinstance(value, Integer) for value in given):
-        return wide.total(given)  # type: ignore[arg-type]
-    if not given or not all(isinstance(value, Value) for value in given):
+def total(*values: Value | Integer | SlotValue | Sequence[Integer] | Sequence[Value]) -> Value | Integer | SlotValue:
+    """The sum of all values; of a single vector or sequence, of its elements."""
+    if len(values) == 1:
+        only = values[0]
+        if isinstance(only, SlotValue):
+            return only.sum()
+        if isinstance(only, Value):
+            return cast(Value, dot([1] * only.length, only))
+        if isinstance(only, Integer):
+            return wide.total(only)
+        values = tuple(only)
+    if values and all(isinstance(value, Integer) for value in values):
+        return wide.total(cast("Sequence[Integer]", values))
+    if not values or not any(all(isinstance(value, kind) for value in values) for kind in (Value, SlotValue)):
         raise refuse("sum: give an encrypted vector, or a sequence of encrypted values of one kind")
-    return reduce(lambda a, b: a + b, given)  # type: ignore[return-value]
+    return reduce(operator.add, cast("Sequence[Value]", values))
 
 
 def relu(
@@ -726,6 +767,11 @@ def convolve(
     channels weights. `padding` surrounds the image with zeros, `bias` is one number or one a filter. Returns a vector of
     height x width x filters, with (extent + 2 padding - kernel extent) // stride + 1 for each extent.
     """
+    if isinstance(image, Integer):
+        raise refuse(
+            f"convolve: the image is {image.type}; declare it of a few bits, pf.Int(lo, hi), or write each sum, pf.dot(weights, x)"
+        )
+    _elements("convolve", (image,), "multiply with the matrix of the convolution, matrix @ x")
     weights = integers(kernel)
     if weights.ndim != 4 or len(shape) != 3 or weights.shape[3] != shape[2]:
         given = " x ".join(str(n) for n in weights.shape)
