@@ -39,6 +39,8 @@ from sklearn.linear_model import (
     SGDRegressor,
     TweedieRegressor,
 )
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -286,6 +288,35 @@ def test_the_example_runs() -> None:
     assert done.predictions.tolist() == model.predict(unseen[:1]).tolist()
 
 
+def test_rows_beyond_those_that_a_model_was_read_with_are_refused_with_what_takes_them() -> None:
+    far = [[100.0, 2.0, 3.0, 4.0]]
+    model, seen, _ = fitted(LogisticRegression(max_iter=500), IRIS)
+    with pytest.raises(pf.InputError, match=r"feature 0 of row 1 is 100, .* read it again with rows that reach as far"):
+        pf.from_sklearn(model, seen, batch=2).predict([seen[0], *far])
+    again = pf.from_sklearn(model, np.vstack([seen, far]))
+    assert again.predict(far) == model.predict(far)
+
+    led = [[12.0, 0.0, 14.0, 5.0]]
+    model, seen, _ = fitted(MLPClassifier((8,), activation="tanh", max_iter=800, random_state=0), IRIS)
+    with pytest.raises(pf.InputError, match=r"row 0 leads an activation to .* or with a larger margin="):
+        pf.from_sklearn(model, seen).predict(led)
+    for taken in (pf.from_sklearn(model, seen, margin=3, degree=31), pf.from_sklearn(model, np.vstack([seen, led]))):
+        assert taken.predict(led) == model.predict(led)
+
+
+def test_of_a_search_the_best_is_taken() -> None:
+    search, seen, held = fitted(GridSearchCV(LogisticRegression(max_iter=500), {"C": [0.1, 1.0]}), IRIS)
+    encrypted = pf.from_sklearn(search, seen)
+    assert encrypted.name == "LogisticRegression"
+    assert list(encrypted.predict(held[:2])) == list(search.predict(held[:2]))
+    for unfitted in (
+        GridSearchCV(LogisticRegression(), {"C": [1.0]}),
+        GridSearchCV(LogisticRegression(max_iter=500), {"C": [1.0]}, refit=False).fit(*IRIS),
+    ):
+        with pytest.raises(pf.ProgramError, match="train it first, with refit=True"):
+            pf.from_sklearn(unfitted, seen)
+
+
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
@@ -294,13 +325,14 @@ def test_the_example_runs() -> None:
     [
         (SVC(), "train LinearSVC"),
         (GaussianNB(), "train LogisticRegression"),
+        (OneVsRestClassifier(LogisticRegression(max_iter=500)), "train the classifier in it"),
         (
             make_pipeline(PolynomialFeatures(), LogisticRegression(max_iter=2000)),
             "let the client apply it before encryption",
         ),
         (KNeighborsClassifier(3, weights="distance"), "use weights='uniform'"),
     ],
-    ids=["kernel", "Bayes", "features", "weights"],
+    ids=["kernel", "Bayes", "one against the rest", "features", "weights"],
 )
 def test_what_is_not_computed_is_refused_with_what_is(unfitted: Any, remedy: str) -> None:
     model, seen, _ = fitted(unfitted, IRIS)
@@ -313,7 +345,7 @@ def test_every_model_named_as_a_remedy_is_supported() -> None:
 
     for remedy in INSTEAD.values():
         named = [word.strip(",") for word in remedy.split() if word[0].isupper() and word.strip(",") in SUPPORTED]
-        assert named or "its members" in remedy
+        assert named or "its members" in remedy or "the best estimator" in remedy or "the classifier in it" in remedy
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,24 @@ class NetworkModel(Model):
         given = self.checked(rows)
         block = self.network.block
         slots = np.zeros((self.batch, block))
-        slots[: len(given), : self.features] = (given - self.middle) / self.half
+        on_unit = (given - self.middle) / self.half
+        beyond = np.argwhere(np.abs(on_unit) > INPUT_BOUND)
+        if len(beyond):
+            row, feature = map(int, beyond[0])
+            middle, half = float(self.middle[feature]), float(self.half[feature])
+            lo, hi = middle - INPUT_BOUND * half, middle + INPUT_BOUND * half
+            raise InputError(
+                f"{self.name}: feature {feature} of row {row} is {given[row, feature]:.6g}, and rows are taken from {lo:.6g} to {hi:.6g}, "
+                f"{INPUT_BOUND:g} times as wide as those that the model was read with; read it again with rows that reach as far"
+            )
+        led = self.network.first_beyond(given, self.degree)
+        if led is not None:
+            number, value, (lo, hi) = led
+            raise InputError(
+                f"{self.name}: row {number} leads an activation to {value:.4g}, and its polynomial is one from {lo:.4g} to {hi:.4g}; read the "
+                "model again with rows like this one, or with a larger margin="
+            )
+        slots[: len(given), : self.features] = on_unit
         # Rows that are not there stand in the middle of each feature's range, where activations are on their intervals.
         return {"x": slots.reshape(-1)}
 

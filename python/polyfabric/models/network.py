@@ -6,7 +6,7 @@ interval costs no level. A ciphertext holds as many rows as it is asked to, each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import erf
 
@@ -73,8 +73,8 @@ class Network:
         """Whether there is nothing but one matrix."""
         return len(self.layers) == 1
 
-    def scores(self, rows: Floats, degree: int | None = None) -> Floats:
-        """The scores of rows: with exact activations, or with their polynomials of `degree`."""
+    def _evaluated(self, rows: Floats, degree: int | None) -> Iterator[tuple[Layer, Floats, Floats]]:
+        """Every layer with what its activation reads of rows, and its results: with exact activations, or with their polynomials of `degree`."""
         values = [rows]
         for layer in self.layers:
             sums = layer.sums(values)
@@ -87,7 +87,26 @@ class Network:
             else:
                 fitted = np.polynomial.Chebyshev.interpolate(layer.activation, degree, layer.interval)
                 values.append(fitted(sums))
-        return values[-1]
+            yield layer, sums, values[-1]
+
+    def scores(self, rows: Floats, degree: int | None = None) -> Floats:
+        """The scores of rows: with exact activations, or with their polynomials of `degree`."""
+        *_, (_, _, scores) = self._evaluated(rows, degree)
+        return scores
+
+    def first_beyond(self, rows: Floats, degree: int) -> tuple[int, float, tuple[float, float]] | None:
+        """The first row that leads an activation beyond its interval: its number, what is read there, and the interval."""
+        for layer, sums, _ in self._evaluated(rows, degree):
+            if layer.activation is None:
+                continue
+            lo, hi = layer.interval
+            # Rounding alone leads nowhere.
+            room = 1e-9 * (hi - lo)
+            outside = np.argwhere((sums < lo - room) | (sums > hi + room))
+            if len(outside):
+                row, place = outside[0]
+                return int(row), float(sums[row, place]), layer.interval
+        return None
 
     def calibrated(self, rows: Floats, margin: float) -> Network:
         """This network with the intervals that `rows` show at each activation, widened by `margin`."""

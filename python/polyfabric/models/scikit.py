@@ -57,6 +57,10 @@ INSTEAD = {
     "SVR": "LinearSVR",
     "NuSVC": "LinearSVC",
     "GaussianNB": "LogisticRegression, whose decision is linear",
+    "QuadraticDiscriminantAnalysis": "LinearDiscriminantAnalysis",
+    "OneVsRestClassifier": "the classifier in it, those that are taken tell several classes apart by themselves",
+    "GridSearchCV": "it first, with refit=True: of a search the best estimator is taken",
+    "RandomizedSearchCV": "it first, with refit=True: of a search the best estimator is taken",
     "KNeighborsRegressor": "RandomForestRegressor",
     "AdaBoostClassifier": "GradientBoostingClassifier",
     "BaggingClassifier": "RandomForestClassifier",
@@ -79,7 +83,7 @@ def from_sklearn(
     margin: float = 1.5,
     batch: int = 1,
 ) -> Model:
-    """A fitted model of scikit-learn (or of xgboost) as a program on encrypted rows.
+    """A fitted model of scikit-learn (or of xgboost), or the best of a search, as a program on encrypted rows.
 
     `rows` are data of the kind that it will see, its training data as a rule: ranges are taken from them, and `fidelity` says how far
     the quantised model is from the model on them. Linear models, networks and nearest neighbours run with CKKS, trees with TFHE.
@@ -93,7 +97,7 @@ def from_sklearn(
     """
     own, transformers = _last(model)
     name = type(own).__name__
-    if not hasattr(own, "predict"):
+    if name not in INSTEAD and not hasattr(own, "predict"):
         raise InputError(
             f"from_sklearn: {name} has no predict; give a fitted model, such as LogisticRegression().fit(X, y)"
         )
@@ -134,7 +138,8 @@ def _table(rows: object) -> Floats:
 
 
 def _last(model: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401 - any estimator
-    """The model at the end of a pipeline, and what stands before it."""
+    """The model at the end of a pipeline, and what stands before it; of a search, those of the best that it has found."""
+    model = getattr(model, "best_estimator_", model)
     if type(model).__name__ != "Pipeline":
         return model, []
     steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
