@@ -8,6 +8,7 @@ use crate::morphling::emit::resources::Chip;
 use crate::morphling::rotator;
 use crate::torus::replay::ReplayError;
 use crate::torus::replay::datum::Datum;
+use polyfabric_kernels::cancel;
 use polyfabric_runtime::tfhe::interpreter::Spectrum;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -105,6 +106,7 @@ impl<'s> RowSet<'s> {
         while let Some(&Reverse((cycle, phase, id, index))) = self.agenda.peek()
             && cycle < until
         {
+            cancel::check();
             self.agenda.pop();
             if phase == Phase::Write {
                 if let Some((place, datum)) = self.writes.remove(&id) {

@@ -6,6 +6,7 @@ use crate::torus::replay::ReplayError;
 use crate::torus::replay::datum::Datum;
 use crate::torus::replay::operations::{Operands, extract, initial, linear, switch};
 use crate::torus::workload::Work;
+use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::OpKind;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -206,6 +207,7 @@ impl Event<'_, '_> {
         // The tile first, then the ciphertexts, and after the first tile their sums.
         let has_sums = data.len() == 1 + 2 * count;
         let one = |number: usize| {
+            cancel::check();
             let source = operands.torus(1 + number)?;
             let sum = if has_sums { Some(operands.torus(1 + count + number)?.as_slice()) } else { None };
             Ok(switch(&self.context.primitives, source, sum, range.clone(), levels))

@@ -9,6 +9,7 @@
 use super::ReplayError;
 use super::datum::Datum;
 use crate::engine::schedule::{Access, MemoryKind, Order, Place, Placed, Schedule, Value};
+use polyfabric_kernels::cancel;
 use polyfabric_runtime::Progress;
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -372,7 +373,10 @@ impl<'a, M: Meaning> Execution<'a, M> {
         let chains: Vec<_> = chains.into_values().collect();
         // What nobody reads again goes as soon as it can, where it was made.
         let failed = |chain: Vec<(usize, Ready<'a>)>| {
-            chain.into_iter().find_map(|(index, ready)| Some((index, ready.compute(self.meaning).err()?)))
+            chain.into_iter().find_map(|(index, ready)| {
+                cancel::check();
+                Some((index, ready.compute(self.meaning).err()?))
+            })
         };
         let first = chains.into_par_iter().filter_map(failed).min_by_key(|(index, _)| *index);
         first.map_or(Ok(()), |(_, error)| Err(error))
