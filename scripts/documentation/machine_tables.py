@@ -18,6 +18,8 @@ DEVIATION = ("", "cell", "unit", "published", "model", "deviation", "kind")
 def deviation(row: Row) -> tuple[str, ...]:
     """One row of a table of deviations."""
     model = "failed" if row["failure"] else rows.number(row["model"])
+    if rows.over_choices(row):
+        model += f" ({rows.over_choices(row)})"
     off = rows.deviation(row).replace("-", "", 1) if row["deviation"] is None else rows.deviation(row)
     return (row["table"], row["cell"], row["unit"], rows.published(row), model, off, rows.kind(row))
 

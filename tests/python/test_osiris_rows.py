@@ -89,13 +89,33 @@ def test_what_rests_on_another_choice_names_it(rows):
     assert names["one Hadamard unit"] == [osiris._CHAIN["name"], "hadamard=one"]
 
 
-def test_a_default_names_the_range_over_what_else_the_paper_allows(rows):
+def test_a_default_has_the_range_over_what_else_the_paper_allows(rows):
     beside = [("a", 3.0, []), ("b", 1.0, []), ("faster memory", 0.1, [{"name": "bandwidth=4TB", "evidence": None}])]
     made = [{"id": "table3a.x.dh", "beside": None, "value": 2.0, "readings": [], "reason": "made"}]
     for name, value, readings in beside:
         place = ["Table III (a)", f"X, double hoisting: {name}", "ms"]
         made.append({"id": "table3a.x.dh", "beside": place, "value": value, "readings": readings, "reason": ""})
-    osiris._name_ranges(made)
-    assert made[0]["reason"] == "made; over the 3 choices that stand here: 1 ms (b) to 3 ms (a)"
-    ranged = [row["id"] for row in rows if "choices that stand here" in row["reason"]]
-    assert ranged == ["table3a.bootstrap.dh", "table3a.resnet20.dh"]
+    osiris._add_ranges(made)
+    assert made[0]["range"] == {"least": 1.0, "least_of": "b", "most": 3.0, "most_of": "a", "choices": 3}
+    assert [row["id"] for row in rows if "range" in row] == ["table3a.bootstrap.dh", "table3a.resnet20.dh"]
+
+
+def test_the_range_stands_in_the_data_and_in_the_table(rows, monkeypatch):
+    times = iter(float(number) for number in range(2, 200))
+    monkeypatch.setattr(osiris, "_timed", lambda *_: (FACTS, {**REPORT, "seconds": 1e-3 * next(times)}))
+    compared = json.loads(_native.reproduce("osiris", json.dumps(osiris.applications(None)), None))
+    (default,) = [row for row in compared if row["cell"] == "Bootstrap, double hoisting, 1 TB/s"]
+    beside = [row for row in compared if row["cell"].startswith("Bootstrap, double hoisting: ")]
+    others = [row for row in beside if "4 TB/s" not in row["cell"]]
+    assert len(others) == len(osiris._OTHERS) - 1
+    found = [default["model"], *(row["model"] for row in others)]
+    ends = default["range"]
+    assert (ends["least"], ends["most"], ends["choices"]) == (min(found), max(found), len(found))
+    assert ends["least_of"] == "the default"
+    assert others[found.index(max(found)) - 1]["cell"].endswith(f": {ends['most_of']}")
+    table = Report("reproduction", {"paper": "osiris", "rows": compared}).table()
+    assert "over the choices" in table
+    assert f"{min(found):.4g} to {max(found):.4g}" in table
+    # Tables without such a row have no such column.
+    plain = [row for row in compared if row["table"] != "Table III (a)"]
+    assert "over the choices" not in Report("reproduction", {"paper": "osiris", "rows": plain}).table()

@@ -112,6 +112,22 @@ pub struct Point {
     pub at: f64,
 }
 
+/// Between which numbers a cell's lies over all choices that the paper leaves open, the one of the cell included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// The least number.
+    pub least: f64,
+    /// The choice that gives it.
+    pub least_of: String,
+    /// The greatest number.
+    pub most: f64,
+    /// The choice that gives that.
+    pub most_of: String,
+    /// How many choices have a number.
+    pub choices: u32,
+}
+
 /// One cell of a published table or figure beside the model's number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
@@ -144,6 +160,9 @@ pub struct Row {
     /// Its place on a curve, if it is of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub point: Option<Point>,
+    /// Where the model's number lies over other choices, if some were computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range>,
 }
 
 /// A cell of a file of published figures.
@@ -204,6 +223,9 @@ pub struct Prediction {
     /// Its place on a curve, if it is of one.
     #[serde(default)]
     pub point: Option<Point>,
+    /// Where it lies over other choices, if some were computed.
+    #[serde(default)]
+    pub range: Option<Range>,
 }
 
 /// Why one number could not be computed.
@@ -304,7 +326,16 @@ impl<'a> Collector<'a> {
             Ok(value) => (Some(value), None),
             Err(RowFailure(cause)) => (None, Some(cause)),
         };
-        self.rows.push(Prediction { id, beside, value, failure, basis: basis.clone(), reason, point: None });
+        self.rows.push(Prediction {
+            id,
+            beside,
+            value,
+            failure,
+            basis: basis.clone(),
+            reason,
+            point: None,
+            range: None,
+        });
     }
 
     /// Whether cell `id` has a number, or a failure, already.
@@ -431,6 +462,7 @@ fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>, miss
         reason: String::new(),
         failure: None,
         point: None,
+        range: None,
     };
     match (prediction, &cell.unmodelled) {
         (Some(prediction), _) => {
@@ -465,6 +497,7 @@ fn with_number(row: Row, prediction: &Prediction) -> Row {
         reason: prediction.reason.clone(),
         failure: prediction.failure.clone(),
         point: prediction.point.clone(),
+        range: prediction.range.clone(),
         ..row
     }
 }
@@ -486,6 +519,7 @@ fn beside_row(paper: &str, prediction: &Prediction) -> Option<Row> {
         reason: String::new(),
         failure: None,
         point: None,
+        range: None,
     };
     Some(with_number(empty, prediction))
 }
@@ -603,10 +637,19 @@ mod tests {
             basis,
             reason: "why".into(),
             point: None,
+            range: Some(Range {
+                least: 0.5,
+                least_of: "the default".into(),
+                most: 3.0,
+                most_of: "another".into(),
+                choices: 4,
+            }),
         };
         let text = serde_json::to_string(&prediction).expect("plain data");
         let read: Prediction = serde_json::from_str(&text).expect("what was written");
-        assert_eq!(read.basis, prediction.basis);
+        assert_eq!((&read.basis, &read.range), (&prediction.basis, &prediction.range));
+        let rows = compare(&toml::from_str(FIGURES).expect("well formed"), &[read], Missing::Application);
+        assert_eq!((&rows[0].range, &rows[1].range), (&prediction.range, &None));
         for (kind, readings) in
             [("predicted", r#"[{"name": "r", "evidence": null}]"#), ("predicted_under_reading", "[]")]
         {

@@ -73,12 +73,12 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
             progress(label, done, len(work))
         rows += step()
         give_memory_back()
-    _name_ranges(rows)
+    _add_ranges(rows)
     return rows + _ratios(rows)
 
 
-def _name_ranges(rows: list[dict[str, Any]]) -> None:
-    """Adds to the reason of each default of table III between which times it lies with what else the paper allows."""
+def _add_ranges(rows: list[dict[str, Any]]) -> None:
+    """Gives each default of table III the range of its times over what else the paper allows, from the rows that stand beside it."""
     for row in rows:
         if row["beside"] is not None or row["value"] is None or not row["id"].startswith("table3"):
             continue
@@ -86,12 +86,12 @@ def _name_ranges(rows: list[dict[str, Any]]) -> None:
         # Another bandwidth is another cell, no choice.
         own = [other for other in others if not any("bandwidth=" in reading["name"] for reading in other["readings"])]
         times = {other["beside"][1].partition(": ")[2]: other["value"] for other in own if other["value"] is not None}
-        if times:
-            times["the default"], unit = row["value"], own[0]["beside"][2]
-            least, most = (
-                f"{times[name]:.4g} {unit} ({name})" for name in sorted(times, key=times.__getitem__)[:: len(times) - 1]
-            )
-            row["reason"] += f"; over the {len(times)} choices that stand here: {least} to {most}"
+        if not times:
+            continue
+        times["the default"] = row["value"]
+        least, most = min(times, key=times.__getitem__), max(times, key=times.__getitem__)
+        ends = {"least": times[least], "least_of": least, "most": times[most], "most_of": most}
+        row["range"] = {**ends, "choices": len(times)}
 
 
 def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:

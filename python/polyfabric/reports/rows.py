@@ -229,10 +229,12 @@ def _reproduction(d: dict[str, Any]) -> list[Rows]:
     tables: dict[str, list[dict[str, Any]]] = {}
     for row in d["rows"]:
         tables.setdefault(row["table"], []).append(row)
-    columns = ("cell", "unit", "published", "model", "deviation", "kind", "note")
     made = []
     for name, rows in tables.items():
         said = [_said(row) for row in rows]
+        ranged = any(row.get("range") for row in rows)
+        ranges = ["over the choices"] if ranged else []
+        columns = ("cell", "unit", "published", "model", *ranges, "deviation", "kind", "note")
         notes = {text: number for number, text in enumerate(dict.fromkeys(text for text in said if text), 1)}
         cells = [
             (
@@ -240,6 +242,7 @@ def _reproduction(d: dict[str, Any]) -> list[Rows]:
                 row["unit"],
                 published(row),
                 "failed" if row["failure"] else "-" if row["model"] is None else number(row["model"]),
+                *([over_choices(row) or "-"] if ranged else []),
                 deviation(row),
                 kind(row),
                 f"[{notes[text]}]" if text else "",
@@ -261,6 +264,12 @@ def published(row: dict[str, Any]) -> str:
     if least is not None:
         return f"> {number(least)}"
     return "-" if most is None else f"< {number(most)}"
+
+
+def over_choices(row: dict[str, Any]) -> str:
+    """Between which numbers the model's lies over the choices that the paper leaves open; nothing where no other was computed."""
+    ends = row.get("range")
+    return f"{number(ends['least'])} to {number(ends['most'])}" if ends else ""
 
 
 def deviation(row: dict[str, Any]) -> str:
@@ -289,4 +298,10 @@ def _said(row: dict[str, Any]) -> str:
         f"{reading['name']}: {reading['evidence'] or 'nothing but this result speaks for it'}"
         for reading in row["readings"]
     ]
-    return ". ".join(filter(None, [row["reason"], *readings]))
+    ends = row.get("range")
+    range_ = (
+        f"over {ends['choices']} choices {number(ends['least'])} ({ends['least_of']}) to {number(ends['most'])} ({ends['most_of']})"
+        if ends
+        else ""
+    )
+    return ". ".join(filter(None, [row["reason"], range_, *readings]))
