@@ -12,13 +12,13 @@ def hybrids(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_hybrid_attacks_on_a_sparse_secret_are_the_estimators() -> None:
-    run = hybrids("--check", "--rows", "1")
+    run = hybrids("--check", "--rows", "2")
     assert run.returncode == 0, run.stderr
     assert "ternary of weight 192" in run.stdout
-    assert "1 rows, 0 that differ" in run.stderr
+    assert "in 2 rows, 0 rows that differ" in run.stderr
 
 
 def test_a_check_of_nothing_fails() -> None:
     run = hybrids("--check", "--dimension", "1024")
     assert run.returncode == 1
-    assert "0 rows" in run.stderr
+    assert "0 figures in 0 rows" in run.stderr
