@@ -262,17 +262,16 @@ mod tests {
         round_trip::<u64>("toy-256-t64");
     }
 
-    /// Over 100 keys and more, each with a public key of its own: 5 % from the average that the formula has once what it takes for every key is off;
-    /// and no more than is stated.
+    /// Each key with a public key of its own: to five deviations the average that the formula has once what it takes for every key is off; and no more than is stated.
+    /// The errors of one polynomial are two products of polynomials, of one of which, with the secret, half the energy is in one complex number: the mean square
+    /// of 64 of them varies by two fifths of it, as measured over keys.
     #[test]
     fn the_noise_is_what_is_stated() {
-        // Half of a key switch's noise is a mean that is one number a key: 1500 of them tell its square to 4 %.
-        for (name, kind, keys) in
-            [("toy-256", LweKind::Large, 100), ("toy-512-k2", LweKind::Large, 100), ("toy-256", LweKind::Small, 1500)]
-        {
+        let keys = if std::env::var_os("POLYFABRIC_FULL").is_some() { 2000u32 } else { 100 };
+        for (name, kind) in [("toy-256", LweKind::Large), ("toy-512-k2", LweKind::Large), ("toy-256", LweKind::Small)] {
             let parameters = sets::parameters(name).expect("a known set");
             let (mut sum, mut count) = (0.0, 0);
-            for seed in 0..keys {
+            for seed in 0..u64::from(keys) {
                 let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("32 bits");
                 let public = PublicKey::for_tests(&client, seed + 1);
                 let compact = public.encrypt_for_tests(&[0; 64], seed + 2);
@@ -292,7 +291,7 @@ mod tests {
             });
             let ratio = measured / average;
             println!("{name}, {kind:?}: {ratio:.3} of the average, {:.3} of what is stated", measured / stated);
-            assert!((ratio - 1.0).abs() < 0.05, "{name}, {kind:?}: {ratio}");
+            assert!((ratio - 1.0).abs() < 5.0 * 0.45 / f64::from(keys).sqrt(), "{name}, {kind:?}: {ratio}");
             assert!(measured <= stated, "{name}, {kind:?}: {measured}");
         }
     }

@@ -541,7 +541,8 @@ mod tests {
         let bounds =
             [formulas.blind_rotation(Transform::Exact), formulas.key_switch(gadget)].map(|noise| noise.mean_bound);
         let mut largest = [0f64; 2];
-        for seed in 0..2000 {
+        // One key in 22 has a mean beyond four fifths of the bound of 2.5 deviations: of 500, none with probability e^-23.
+        for seed in 0..500 {
             let client = ClientKey::<u32>::for_tests(&parameters, seed).expect("the right torus");
             let server = ServerKey::for_tests(&client, seed);
             let noise_of = |error: u32| error.to_fraction();
