@@ -75,13 +75,14 @@ impl Measured {
         }
     }
 
-    /// To 5 %, either way, and where there are few to three deviations of a second moment more.
+    /// To 3 % and five deviations, either way. Of so many independent errors a second moment varies by √(2/count); those of one key have a secret and means in common,
+    /// which makes it √(4/count) and less, as measured over keys. Of a rotation's first iterations, on a polynomial that nobody has encrypted, some of the formula's noise is absent.
     fn assert_predicted(&self) {
         for (what, &(squares, count, predicted)) in &self.0 {
             let ratio = squares / predicted;
-            let few = if count < 6000 { 3.0 * (2.0 / count as f64).sqrt() } else { 0.0 };
-            println!("{what}: {count} errors, {ratio:.3} of the prediction");
-            assert!((1.0 / (1.05 + few)..1.05 + few).contains(&ratio), "{what}: {ratio} of the prediction");
+            let tolerance = 1.03 + 5.0 * (4.0 / count as f64).sqrt();
+            println!("{what}: {count} errors, {ratio:.3} of the prediction, to the factor {tolerance:.3}");
+            assert!((1.0 / tolerance..tolerance).contains(&ratio), "{what}: {ratio} of the prediction");
         }
     }
 }
@@ -95,7 +96,8 @@ struct Case {
 }
 
 fn measure<T: Torus>(set: &str, order: KeySwitchOrder) {
-    measure_with::<T>(set, order, |_| Arithmetic::F64, [20, 2]);
+    let keys = if std::env::var_os("POLYFABRIC_FULL").is_some() { [400, 20] } else { [20, 2] };
+    measure_with::<T>(set, order, |_| Arithmetic::F64, keys);
 }
 
 /// Outputs of the CPU runtime, if it has the arithmetic, and outputs and reads of the interpreter, each over so many keys.

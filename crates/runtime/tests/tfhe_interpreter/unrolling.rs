@@ -127,8 +127,11 @@ fn a_smaller_last_group_uses_its_own_patterns() {
     }
 }
 
-/// Mean square of the errors of `count` look-ups under each of `keys` keys, against the formula's over all keys: to the factor `tolerance`, either way.
-fn noise_is_predicted<T: Torus>(parameters: &Parameters, (keys, count): (u64, usize), tolerance: f64) {
+/// Mean square of the errors of `count` look-ups under each of `keys` keys, against the formula's over all keys: to 3 % and five deviations, either way. A key's mean square varies by
+/// √(2/count) and, as measured over keys, a tenth: they differ in weights and in the means of their rows' noise. Of a rotation's first iterations, on a polynomial that nobody
+/// has encrypted, some of the formula's noise is absent.
+fn noise_is_predicted<T: Torus>(parameters: &Parameters, (keys, count): (u64, usize)) {
+    let tolerance = 1.03 + 5.0 * ((0.01 + 2.0 / count as f64) / keys as f64).sqrt();
     for unrolling in UNROLLED {
         let choice = choice(unrolling, KeySwitchOrder::None, Arithmetic::F64);
         let pbs = builtin::build("pbs", parameters, count, &choice, Transform::F64).unwrap();
@@ -150,7 +153,7 @@ fn noise_is_predicted<T: Torus>(parameters: &Parameters, (keys, count): (u64, us
         let measured = squares / (keys as usize * count) as f64;
         let formulas = Formulas::of(parameters, KeysOf::Average);
         let ratio = measured / formulas.blind_rotation_unrolled(unrolling, Transform::F64).second_moment();
-        println!("{} unrolled {unrolling}: {ratio:.3} of the prediction", parameters.name());
+        println!("{} unrolled {unrolling}: {ratio:.3} of the prediction, to {tolerance:.3}", parameters.name());
         let allowed = 1.0 / tolerance..tolerance;
         assert!(allowed.contains(&ratio), "{} unrolled {unrolling}: {ratio} of the prediction", parameters.name());
     }
@@ -166,15 +169,16 @@ fn noise_of_small_rings() {
         literal.glwe_noise_log2 = glwe_noise_log2;
         Parameters::check(&literal).unwrap()
     };
-    noise_is_predicted::<u32>(&small("toy-256", -28.0), (16, 400), 1.05);
-    noise_is_predicted::<u32>(&small("toy-256", -25.0), (16, 400), 1.05);
-    noise_is_predicted::<u64>(&small("toy-256-t64", -50.0), (16, 400), 1.05);
+    let runs = if std::env::var_os("POLYFABRIC_FULL").is_some() { (200, 400) } else { (12, 200) };
+    noise_is_predicted::<u32>(&small("toy-256", -28.0), runs);
+    noise_is_predicted::<u32>(&small("toy-256", -25.0), runs);
+    noise_is_predicted::<u64>(&small("toy-256-t64", -50.0), runs);
 }
 
-/// Few look-ups: 5 %, and three deviations of a second moment of so many.
+/// Few look-ups.
 #[test]
 fn full_size() {
-    noise_is_predicted::<u32>(&sets::parameters("strix-I").unwrap(), (1, 64), 1.05 + 3.0 * (2.0f64 / 64.0).sqrt());
+    noise_is_predicted::<u32>(&sets::parameters("strix-I").unwrap(), (1, 64));
 }
 
 #[test]
