@@ -472,8 +472,10 @@ fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>, miss
         (None, Some(cause)) => Row { kind: Some(Kind::NotModelled), reason: cause.clone(), ..empty },
         (None, None) => match missing {
             Missing::Application => Row {
-                reason: "an application: `polyfabric reproduce PAPER --applications` times it, which takes minutes"
-                    .to_owned(),
+                reason: format!(
+                    "an application: `polyfabric reproduce {} --applications` times it, which takes minutes",
+                    paper.to_lowercase()
+                ),
                 ..empty
             },
             Missing::Fault => Row {
@@ -570,7 +572,10 @@ mod tests {
     fn what_no_application_gives_is_no_application() {
         let figures = toml::from_str(FIGURES).expect("well formed");
         let untimed = &compare(&figures, &[], Missing::Application)[3];
-        assert!(untimed.failure.is_none() && untimed.reason.starts_with("an application: "), "{untimed:?}");
+        assert!(
+            untimed.failure.is_none() && untimed.reason.contains("`polyfabric reproduce p --applications`"),
+            "{untimed:?}"
+        );
         let mut table = Collector::new(1, &NoProgress);
         ["a", "b"].into_iter().for_each(|id| table.add(id, Ok(1.0), &Basis::PREDICTED, "why"));
         let timed = compare(&figures, &table.finish(), Missing::Fault);
