@@ -458,6 +458,83 @@ def test_a_convolution_predicts_nearly_as_itself() -> None:
     assert encrypted.fidelity.equal >= 0.95
 
 
+def test_a_network_whose_flattening_reads_its_own_shape_is_read() -> None:
+    """As exporters write `x.view(x.size(0), -1)`."""
+    model, rows = convolution()
+    nodes = [one for one in model.graph.node if one.op_type != "Flatten"]
+    flatten = [
+        node("Shape", ["p"], ["sizes"]),
+        node("Constant", [], ["zero"], value_int=0),
+        node("Gather", ["sizes", "zero"], ["count"], axis=0),
+        node("Unsqueeze", ["count", "first"], ["counts"]),
+        node("Concat", ["counts", "rest"], ["shape"], axis=0),
+        node("Reshape", ["p", "shape"], ["f"]),
+    ]
+    at = next(place for place, one in enumerate(nodes) if one.op_type == "Gemm")
+    other = type(model)()
+    other.CopyFrom(model)
+    del other.graph.node[:]
+    other.graph.node.extend([*nodes[:at], *flatten, *nodes[at:]])
+    helper = pytest.importorskip("onnx").numpy_helper
+    other.graph.initializer.extend(helper.from_array(np.array([v]), name) for name, v in (("first", 0), ("rest", -1)))
+    one, another = (pf.from_onnx(each, rows) for each in (model, other))
+    np.testing.assert_array_equal(one.clear_scores(rows), another.clear_scores(rows))
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_labels_behind_probabilities_are_the_clients(texts: bool) -> None:
+    """As exporters of scikit-learn write a network of two classes: both probabilities, a dictionary of them, and the label's name."""
+    data = CANCER[0], np.where(CANCER[1], "benign", "malign") if texts else CANCER[1] + 5
+    own, seen, unseen = fitted(make_pipeline(StandardScaler(), MLPClassifier((4,), max_iter=300, random_state=0)), data)
+    scaler, network = own.steps[0][1], own.steps[1][1]
+    (first, second), (bias, last) = network.coefs_, network.intercepts_
+    named = {"value_strings": own.classes_.tolist()} if texts else {"value_ints": own.classes_.tolist()}
+    names = [node("Reshape", ["named", "all"], ["label"])]
+    if not texts:
+        names = [
+            node("Cast", ["named"], ["n"], to=1),
+            node("Reshape", ["n", "all"], ["m"]),
+            node("Cast", ["m"], ["label"], to=7),
+        ]
+    nodes = [
+        node(
+            "Scaler",
+            ["x"],
+            ["s"],
+            domain="ai.onnx.ml",
+            offset=scaler.mean_.tolist(),
+            scale=(1 / scaler.scale_).tolist(),
+        ),
+        *(node("MatMul", ["s", "first"], ["h"]), node("Add", ["h", "bias"], ["a"]), node("Relu", ["a"], ["r"])),
+        *(node("MatMul", ["r", "second"], ["g"]), node("Add", ["g", "last"], ["z"]), node("Sigmoid", ["z"], ["p"])),
+        *(node("Sub", ["one", "p"], ["q"]), node("Concat", ["q", "p"], ["both"], axis=1)),
+        *(node("ArgMax", ["both"], ["place"], axis=1), node("Constant", [], ["classes"], **named)),
+        node("ArrayFeatureExtractor", ["classes", "place"], ["named"], domain="ai.onnx.ml"),
+        *names,
+        node("ZipMap", ["both"], ["by_label"], domain="ai.onnx.ml", classlabels_int64s=[0, 1]),
+    ]
+    numbers = {"first": first, "bias": bias, "second": second, "last": last, "one": [1]}
+    model = onnx_model(nodes, numbers, (30,), ["label", "by_label"])
+    model.graph.initializer.append(pytest.importorskip("onnx").numpy_helper.from_array(np.array([-1]), "all"))
+    encrypted = pf.from_onnx(model, seen)
+    assert encrypted.fidelity.equal >= 0.99
+    done = encrypted.run(unseen[:2])
+    assert done.correct
+    assert done.predictions.tolist() == own.predict(unseen[:2]).tolist()
+
+
+def test_what_the_package_does_not_evaluate_itself_is_refused() -> None:
+    nodes = [
+        node(
+            *("LinearClassifier", ["x"], ["label", "scores"]),
+            **{"domain": "ai.onnx.ml", "coefficients": [1.0, -1.0], "intercepts": [0.0], "classlabels_ints": [0, 1]},
+        ),
+        node("Unknown", ["scores"], ["y"], domain="ai.onnx.ml"),
+    ]
+    with pytest.raises(pf.ProgramError, match=r"operator 'Unknown'.*; export it with operators of ONNX alone"):
+        pf.from_onnx(onnx_model(nodes, {}, (2,), ["label", "y"]), np.eye(2))
+
+
 def test_a_residual_layer_and_a_square_are_computed() -> None:
     random = np.random.default_rng(1)
     nodes = [

@@ -62,6 +62,9 @@ ACTIVATIONS = (
 ENDS: dict[str, Link] = {"Softmax": "softmax", "LogSoftmax": "softmax", "Sigmoid": "sigmoid"}
 """Last operators that the client computes on decrypted scores."""
 
+BEHIND = (*RESHAPING, "ArgMax", "ArrayFeatureExtractor", "Normalizer")
+"""Operators that may stand behind those: they choose the class of the highest score, name it, or give its numbers another form."""
+
 INSTEAD = {
     "MaxPool": "AveragePool, which is linear",
     "GlobalMaxPool": "GlobalAveragePool, which is linear",
@@ -121,7 +124,7 @@ class _Graph:
     def __init__(self, proto: Any) -> None:  # noqa: ANN401 - onnx has no types
         from onnx import numpy_helper
 
-        self.proto = proto
+        self.proto = _without_maps(proto)
         self.name = proto.graph.name or "onnx"
         self.constants: dict[str, NDArray[Any]] = {
             tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer
@@ -190,7 +193,13 @@ class _Graph:
         """What the model itself gives for rows."""
         from onnx.reference import ReferenceEvaluator
 
-        evaluator = ReferenceEvaluator(self.proto)
+        try:
+            evaluator = ReferenceEvaluator(self.proto)
+        except NotImplementedError as problem:
+            raise ProgramError(
+                f"from_onnx: the package onnx does not evaluate the model itself ({str(problem).partition(' in')[0]}); export it with operators "
+                "of ONNX alone"
+            ) from None
         fixed = self.proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value
         shaped = rows.astype(np.float32).reshape(-1, *self.shape)
         if fixed == 1:
@@ -202,16 +211,15 @@ class _Graph:
 
     def read(self) -> tuple[Core, Reading]:
         """The network or the trees, and how their scores are read."""
-        from onnx import numpy_helper
-
         whole = prod(self.shape)
         tensors: dict[str, _Tensor] = {self.input: _Tensor({0: np.eye(whole)}, np.zeros(whole), self.shape)}
         reading = Reading()
-        outputs = {value.name for value in self.proto.graph.output}
         for node in self.proto.graph.node:
             encrypted_operands = [name for name in node.input if name in tensors]
-            if node.op_type == "Constant":
-                self.constants[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+            if node.op_type in ("Shape", "Size") and encrypted_operands:
+                # Of one row, as what reads it is evaluated.
+                sample = np.zeros((1, *tensors[node.input[0]].shape), dtype=np.float32)
+                self.constants[node.output[0]] = self.evaluated(node, [sample])
                 continue
             if not encrypted_operands:
                 public = [self.constants[name] if name else None for name in node.input]
@@ -225,15 +233,23 @@ class _Graph:
                 return _trees(node, whole)
             if node.op_type == "LinearClassifier":
                 return self._linear_classifier(node, tensors[node.input[0]])
-            ends = bool(outputs.intersection(node.output)) or self._only_ends_follow(node)
+            ends = self._only_ends_follow(node)
             if ends and node.op_type in ENDS:
                 size = len(tensors[node.input[0]].bias)
                 labels = tuple(range(2 if size == 1 else size))
                 reading = Reading(ENDS[node.op_type], labels)
                 tensors[node.output[0]] = tensors[node.input[0]]
             elif ends and node.op_type == "ArgMax":
-                reading = Reading(reading.link, tuple(range(len(tensors[node.input[0]].bias))))
+                reading = Reading(reading.link, tuple(range(max(2, len(tensors[node.input[0]].bias)))))
                 tensors[node.output[0]] = tensors[node.input[0]]
+            elif ends and node.op_type == "ArrayFeatureExtractor" and node.input[0] in self.constants:
+                labels = tuple(self.constants[node.input[0]].reshape(-1).tolist())
+                reading = Reading(
+                    reading.link, tuple(each.decode() if isinstance(each, bytes) else each for each in labels)
+                )
+                tensors[node.output[0]] = tensors[node.input[1]]
+            elif ends and reading.classes is not None and (node.op_type in BEHIND or self._pairs(node)):
+                tensors[node.output[0]] = tensors[encrypted_operands[0]]
             else:
                 tensors[node.output[0]] = self._node(node, tensors)
         last = tensors.get(self.proto.graph.output[0].name)
@@ -242,9 +258,25 @@ class _Graph:
         self.layers.append(Layer(last.terms, last.bias))
         return Network(tuple(self.layers), whole), reading
 
+    def _following(self, node: Any) -> list[Any]:  # noqa: ANN401 - a node of onnx
+        return [other for other in self.proto.graph.node if set(node.output) & set(other.input)]
+
     def _only_ends_follow(self, node: Any) -> bool:  # noqa: ANN401 - a node of onnx
-        following = [other for other in self.proto.graph.node if set(node.output) & set(other.input)]
-        return bool(following) and all(other.op_type in (*ENDS, "ArgMax", "Identity") for other in following)
+        """Whether nothing behind a node computes but what the client does."""
+        following = self._following(node)
+        return all((one.op_type in BEHIND or self._pairs(one)) and self._only_ends_follow(one) for one in following)
+
+    def _pairs(self, node: Any) -> bool:  # noqa: ANN401 - a node of onnx
+        """Whether a node is of those two that make the probabilities of both classes of that of the second."""
+        if node.op_type == "Concat" and len(node.input) == 2:
+            first, second = node.input
+            makers = [one for one in self.proto.graph.node if first in one.output]
+            return (
+                bool(makers) and makers[0].op_type == "Sub" and makers[0].input[1] == second and self._pairs(makers[0])
+            )
+        one = self.constants.get(node.input[0]) if node.op_type == "Sub" else None
+        after = self._following(node)
+        return one is not None and bool(np.all(one == 1)) and [each.op_type for each in after] == ["Concat"]
 
     def _refused(self, node: Any, why: str, remedy: str) -> ProgramError:  # noqa: ANN401 - a node of onnx
         where = f"{node.op_type} {node.name or node.output[0]!r}"
@@ -345,6 +377,19 @@ class _Graph:
             Layer({source: matrix @ m for source, m in tensor.terms.items()}, matrix @ tensor.bias + bias)
         )
         return Network(tuple(self.layers), self.sizes[0]), Reading(links.get(transform, "identity"), labels)
+
+
+def _without_maps(proto: Any) -> Any:  # noqa: ANN401 - onnx has no types
+    """The model without the dictionaries by label that exporters of scikit-learn put behind probabilities, which are their numbers again."""
+    if all(node.op_type != "ZipMap" for node in proto.graph.node):
+        return proto
+    own = type(proto)()
+    own.CopyFrom(proto)
+    for node in own.graph.node:
+        if node.op_type == "ZipMap":
+            node.op_type, node.domain = "Identity", ""
+            del node.attribute[:]
+    return own
 
 
 def _labels(own: dict[str, Any]) -> tuple[Any, ...]:
