@@ -275,4 +275,30 @@ MIXED = [
             ),
         )
     ],
+    case(
+        {"x": U8V},
+        lambda x: pf.sum(x > 3),
+        "to count, cast first, as pf.sum(x.cast(pf.UInt(8)))",
+        lambda x: pf.sum((x > 3).cast(pf.UInt(8))),
+        {"x": [4, 200]},
+        2,
+    ),
+    case(
+        {"x": pf.Text(4)},
+        lambda x: x[0:2] == "ab",
+        "give integers, as list(b'ab')",
+        lambda x: (x[0:2] == list(b"ab")).all(),
+        {"x": "abc"},
+        1,
+    ),
+    case(
+        {"x": RV},
+        lambda x: x**-0.5,
+        "as pf.chebyshev(x, lambda v: v**-0.5, 31, (0.25, 4))",
+        lambda x: pf.chebyshev(x, lambda v: v**-0.5, 31, (0.25, 4)),
+        {"x": HALF + 0.5},
+        (HALF + 0.5) ** -0.5,
+        {"x": pf.Real.bounded(4).vector(4)},
+    ),
+    case({"x": MV}, lambda x: x**-1, "not -1; give one of these", lambda x: x**2, {"x": [1, 2, 3, 4]}, [1, 4, 9, 16]),
 ]

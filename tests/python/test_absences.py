@@ -213,6 +213,9 @@ def test_what_is_written_instead_computes_it(kind: str, name: str) -> None:
         pytest.skip("of CKKS alone, as its own message says")
     if name == "std":
         x = SPREAD
+    if kind == "integers" and name in ("average", "mean"):
+        # A mean is not of a sum that wraps.
+        x = np.array([200, 100, 255, 2])
     kinds, given = {"x": of, "y": of}, {"x": x, "y": y}
     if "condition" in table[name]:
         kinds["condition"], given["condition"] = BV, CONDITION
@@ -242,7 +245,7 @@ def test_what_is_written_instead_computes_it(kind: str, name: str) -> None:
         found, meant = found % modulus, meant % modulus
     np.testing.assert_allclose(found[: len(meant)], meant, atol=2e-4)
     # What the message advises is not refused by the next step.
-    program.cost()
+    program.plan(security=0)
 
 
 def test_an_unknown_name_says_what_there_is() -> None:
@@ -290,7 +293,7 @@ def test_sums_and_extremes_of_a_vector(kind: str) -> None:
         "one": values[2],
         "powers": pow(values[4], 2, 3),
     }
-    program.cost()
+    program.plan(security=0)
 
 
 def test_public_numbers_to_encrypted_powers_and_divided() -> None:

@@ -94,7 +94,7 @@ COMMON = {
 
 INTEGERS = COMMON | {
     "abs": "abs(x)",
-    "average": "pf.sum(x) // len(x)",
+    "average": "pf.sum(x.cast(pf.SInt(32))) // len(x)",
     "bit_count": "pf.sum([x.bit(i).cast(pf.UInt(8)) for i in range(x.type.bits)])",
     "bit_length": "x.type.bits - x.leading_zeros()",
     "bitnot": "~x",
@@ -109,7 +109,7 @@ INTEGERS = COMMON | {
     "is_even": "x.bit(0) == 0",
     "is_odd": "x.bit(0)",
     "maximum": "pf.max(x, y)",
-    "mean": "pf.sum(x) // len(x)",
+    "mean": "pf.sum(x.cast(pf.SInt(32))) // len(x)",
     "minimum": "pf.min(x, y)",
     "not_": "~x",
     "overflowing_add": "x.checked_add(y)",

@@ -115,7 +115,8 @@ class Integer(NumpyCalls):
         if _is_small(other):
             raise mixed(self, other)
         if not isinstance(other, int | np.integer | np.ndarray | Sequence) or isinstance(other, str | bytes):
-            raise refuse(f"an encrypted {self.kind} does not combine with {type(other).__name__}; give integers")
+            text = f", as list({other.encode()!r})" if isinstance(other, str) else ""
+            raise refuse(f"an encrypted {self.kind} does not combine with {type(other).__name__}; give integers{text}")
         scalar = isinstance(other, int | np.integer)
         if scalar and cast(int, other) < 0 and not kind.signed:
             one = kind.of(1, scalar=True)
@@ -321,7 +322,7 @@ class Integer(NumpyCalls):
 
     def sum(self) -> Integer:
         """The sum of the elements: `pf.sum`."""
-        return total(self)
+        return summed(self)
 
     def max(self) -> Integer:
         """The greatest element."""
@@ -606,6 +607,16 @@ def total(values: Integer | Sequence[Integer]) -> Integer:
     first, *rest = values
     addends = [(1, value.handle) for value in values]
     return first._step(lambda builder: builder.integer_sum(addends), *rest)
+
+
+def summed(values: Integer | Sequence[Integer]) -> Integer:
+    """The same where a user asks for it, who counts with conditions."""
+    one = values if isinstance(values, Integer) else values[0]
+    if one.kind.bits == 1:
+        raise refuse(
+            f"a sum of {one.kind} would wrap at one bit, and say whether it is odd; to count, cast first, as pf.sum(x.cast(pf.UInt(8)))"
+        )
+    return total(values)
 
 
 def folded(

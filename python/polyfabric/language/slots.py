@@ -193,7 +193,10 @@ class SlotValue(Refusals, NumpyCalls):
                 "pf.chebyshev(y, lambda y: 1 / y, degree, (lo, hi))"
             )
         if self._tracer.modulus is not None:
-            raise refuse("integers modulo t do not divide by /; multiply with the inverse, pow(x, -1, t)")
+            raise refuse(
+                f"integers modulo t do not divide by /; multiply with the inverse, as x * pow({other!r}, -1, {self._tracer.modulus}), where there "
+                "is one"
+            )
         divisor = self._numbers(other)
         if not np.all(divisor):
             raise refuse(
@@ -354,7 +357,10 @@ class SlotValue(Refusals, NumpyCalls):
         if modulus is not None:
             raise refuse("numbers in slots have no remainder; declare them pf.Mod(modulus), whose powers are modulo it")
         if not isinstance(exponent, int | np.integer) or exponent < 1:
-            raise refuse(f"an encrypted number has powers 1, 2, 3, ..; {exponent!r} is none of them")
+            others = ""
+            if self._tracer.modulus is None and isinstance(exponent, int | float | np.number):
+                others = f", or approximate it on an interval that holds the values, as pf.chebyshev(x, lambda v: v**{exponent}, 31, (0.25, 4))"
+            raise refuse(f"an encrypted number has powers 1, 2, 3, .., not {exponent}; give one of these{others}")
         if exponent == 1:
             return self
         half = self ** (exponent // 2)

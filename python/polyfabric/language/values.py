@@ -733,10 +733,10 @@ def total(*values: Value | Integer | SlotValue | Sequence[Integer] | Sequence[Va
         if isinstance(only, Value):
             return cast(Value, dot([1] * only.length, only))
         if isinstance(only, Integer):
-            return wide.total(only)
+            return wide.summed(only)
         values = tuple(only)
     if values and all(isinstance(value, Integer) for value in values):
-        return wide.total(cast("Sequence[Integer]", values))
+        return wide.summed(cast("Sequence[Integer]", values))
     if not values or not any(all(isinstance(value, kind) for value in values) for kind in (Value, SlotValue)):
         raise refuse("sum: give an encrypted vector, or a sequence of encrypted values of one kind")
     return reduce(operator.add, cast("Sequence[Value]", values))
