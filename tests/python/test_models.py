@@ -340,6 +340,14 @@ def test_what_is_not_computed_is_refused_with_what_is(unfitted: Any, remedy: str
         pf.from_sklearn(model, seen)
 
 
+@pytest.mark.parametrize("unfitted", [MLPClassifier((2,), max_iter=5), DecisionTreeClassifier(max_depth=1)])
+def test_a_classifier_of_several_targets_is_refused(unfitted: Any) -> None:
+    rows, labels = IRIS
+    model, seen, _ = fitted(unfitted, (rows, np.stack([labels > 0, labels > 1], axis=1)))
+    with pytest.raises(pf.ProgramError, match="was fitted on several targets at once; fit one model a target"):
+        pf.from_sklearn(model, seen)
+
+
 def test_every_model_named_as_a_remedy_is_supported() -> None:
     from polyfabric.models.scikit import INSTEAD
 

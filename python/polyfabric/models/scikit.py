@@ -215,6 +215,8 @@ def _with_base(core: Ensemble, own: Any, transformers: list[Any], rows: Floats) 
 def _expect_same(name: str, core: Core, reading: Reading, model: Any, rows: Floats) -> None:  # noqa: ANN401 - any estimator
     """Refuses a model whose own predictions are not those of what was read from it."""
     own = np.asarray(model.predict(rows))
+    if reading.classes is not None and own.ndim > 1:
+        raise _of_several_targets(name)
     scores = core.scores(rows)
     ours = reading.predictions(scores)
     if reading.classes is None:
@@ -269,12 +271,14 @@ def _linear_regressor(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - 
     return _one_matrix(model.coef_, model.intercept_), Reading("exp" if log else "identity")
 
 
+def _of_several_targets(name: str) -> ProgramError:
+    return ProgramError(f"from_sklearn: {name} was fitted on several targets at once; fit one model a target")
+
+
 def _labels(model: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a fitted model
     classes = model.classes_
     if isinstance(classes, list):
-        raise ProgramError(
-            f"from_sklearn: {type(model).__name__} was fitted on several targets at once; fit one model a target"
-        )
+        raise _of_several_targets(type(model).__name__)
     return tuple(np.asarray(classes).tolist())
 
 
