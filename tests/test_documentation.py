@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import sys
 from pathlib import Path
 
@@ -125,3 +127,24 @@ def test_a_command_that_fails_or_is_slow_is_told(tmp_path: Path) -> None:
     assert "status 3 in the place of 0:\nwhy" in commands.run(command, commands.Rule(run="echo why; exit 3"), tmp_path)
     assert commands.run(command, commands.Rule(run="exit 2", status=2), tmp_path) == ""
     assert "not finished" in commands.run(command, commands.Rule(run="sleep 9", minutes=0.001), tmp_path)
+
+
+def test_what_serves_runs_until_its_page_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    page = commands.Page([commands.Command("page.md", 1, f"python -m http.server {port} --bind 127.0.0.1")])
+    asks = f"from urllib.request import urlopen; urlopen('http://127.0.0.1:{port}').close()"
+    page.commands.append(commands.Command("page.md", 2, f'python -c "{asks}"'))
+    monkeypatch.setattr(commands, "pages", lambda: {"page.md": page})
+    monkeypatch.setattr(
+        commands, "rules", lambda: {page.commands[0].text: commands.Rule(serves=f"http://127.0.0.1:{port}/")}
+    )
+    # What serves is started for the one that is asked for, and has ended when that has.
+    assert commands.main(["urlopen"], only_list=False) == 0
+    assert commands.run(page.commands[1], commands.Rule(), tmp_path) != ""
+    ended = commands.Command("page.md", 3, "sh -c 'exit 4'")
+    with contextlib.ExitStack() as servers:
+        assert "ended with status 4" in commands.serve(
+            ended, commands.Rule(serves="http://127.0.0.1:1/"), tmp_path, servers
+        )

@@ -8,6 +8,7 @@ repository. What a command needs beside this package, or why it is not run, stan
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import shutil
@@ -16,13 +17,26 @@ import sys
 import tempfile
 import time
 import tomllib
+import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import results, tables
 
 ROOT = results.ROOT
-PROGRAMS = ("polyfabric", "make", "cargo", "cp", "mkdir", "pip", "taskset", "python", "scripts/", ".venv/bin/")
+PROGRAMS = (
+    "polyfabric",
+    "make",
+    "cargo",
+    "cp",
+    "mkdir",
+    "pip",
+    "taskset",
+    "python",
+    "uvicorn",
+    "scripts/",
+    ".venv/bin/",
+)
 _IN_THE_REPOSITORY = ("make", "cargo", "scripts/", ".venv/bin/", "taskset")
 _FENCE = re.compile(r"^```(\w*)\s*$")
 _FILE = re.compile(r"^<!-- file: (\S+) -->$")
@@ -63,6 +77,7 @@ class Rule:
     run: str = ""
     status: int = 0
     minutes: float = 10
+    serves: str = ""
 
 
 def _without_comment(line: str) -> str:
@@ -232,16 +247,40 @@ def run(command: Command, rule: Rule, folder: Path) -> str:
     return "printed other lines than these:\n" + "\n".join(missing) if missing else ""
 
 
+def serve(command: Command, rule: Rule, folder: Path, servers: contextlib.ExitStack) -> str:
+    """Starts a command that serves, for those behind it on its page, until `servers` ends; nothing once it answers, or what is wrong."""
+    process = subprocess.Popen(
+        ["bash", "-c", f"exec {command.text}"],
+        cwd=folder,
+        env=results.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    servers.callback(process.wait)
+    servers.callback(process.terminate)
+    end = time.monotonic() + 60 * rule.minutes
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            return f"ended with status {process.returncode}; is its port taken?"
+        try:
+            urllib.request.urlopen(rule.serves).close()
+            return ""
+        except OSError:
+            time.sleep(0.1)
+    return f"no answer at {rule.serves} after {rule.minutes:g} minutes"
+
+
 def main(texts: list[str], *, only_list: bool) -> int:
-    """Runs every command that contains one of `texts`, or all; 1 if one of them fails."""
+    """Runs every command that contains one of `texts`, or all, and what serves others of their pages; 1 if one of them fails."""
     known, failed, counts = rules(), 0, {"ok": 0, "skipped": 0}
     for page in pages().values():
-        chosen = [c for c in page.commands if not texts or any(text in f"{c.place} {c.text}" for text in texts)]
+        asked = [c for c in page.commands if not texts or any(text in f"{c.place} {c.text}" for text in texts)]
+        chosen = [c for c in page.commands if c in asked or (asked and known.get(c.text, Rule()).serves)]
         if only_list:
             for command in chosen:
                 print(f"{command.place}: {command.text}")
             continue
-        with tempfile.TemporaryDirectory(prefix="documented-") as made:
+        with tempfile.TemporaryDirectory(prefix="documented-") as made, contextlib.ExitStack() as servers:
             folder = Path(made)
             for link in ("examples", "machines"):
                 (folder / link).symlink_to(ROOT / link)
@@ -255,7 +294,7 @@ def main(texts: list[str], *, only_list: bool) -> int:
                     print(f"SKIPPED  {command.place}: {command.text}  ({rule.skip or 'needs ' + ', '.join(absent)})")
                     continue
                 began = time.monotonic()
-                wrong = run(command, rule, folder)
+                wrong = serve(command, rule, folder, servers) if rule.serves else run(command, rule, folder)
                 seconds = time.monotonic() - began
                 failed += bool(wrong)
                 counts["ok"] += not wrong
