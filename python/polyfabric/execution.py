@@ -206,7 +206,9 @@ def simulate(program: TracedProgram, options: PlanOptions) -> Report:
 
 def cost(program: TracedProgram, options: PlanOptions) -> Report:
     """See `Program.cost`."""
-    return make_plan(program, unguarded(options)).cost()
+    begin = time.process_time()
+    planned = make_plan(program, unguarded(options))
+    return planned.cost({"plan": time.process_time() - begin})
 
 
 def unguarded(options: PlanOptions) -> PlanOptions:

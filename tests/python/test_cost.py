@@ -1,105 +1,97 @@
-"""Is what an execution costs told to within a factor of 1.5 of the processor time that it takes, whatever it computes?"""
+"""Is what a run costs told to within a factor of 1.5 of the processor time that it takes, whatever it computes: the execution alone, and all of it?"""
 
 from __future__ import annotations
 
+import json
 import os
+import resource
+import subprocess
+import sys
 import time
+from pathlib import Path
 from statistics import median
+from typing import Any
 
-import numpy as np
+import costed_programs
 import polyfabric as pf
 import pytest
 from polyfabric import execution, timing
+from polyfabric.cli import inputs
+from polyfabric.runnable import Runnable
 from polyfabric.schemes.plan import Plan
 
 WITHIN = 1.5
 ROUNDS = 3
 
-RANDOM = np.random.default_rng(1)
+PROGRAMS = {name: value for name, value in vars(costed_programs).items() if isinstance(value, Runnable)}
+
+ALONE = pytest.mark.skipif(
+    os.environ.get("POLYFABRIC_FULL") != "1", reason="times, on a computer without other work; make test-full runs it"
+)
 
 
-def reals(*shape: int) -> np.ndarray:
-    return RANDOM.uniform(-1, 1, shape)
-
-
-def residues(count: int) -> np.ndarray:
-    return RANDOM.integers(0, 65537, count)
-
-
-W64, W256, W2048 = reals(64, 64), reals(256, 256), reals(2048)
-B128 = RANDOM.integers(0, 100, (128, 128))
-
-
-def vector(length: int) -> pf.SlotType:
-    return pf.Real.vector(length)
-
-
-def exact(length: int) -> pf.SlotType:
-    return pf.Mod(65537).vector(length)
-
-
-PROGRAMS = {
-    "CKKS, a matrix": (lambda x: W64 @ x, {"x": vector(64)}, {"x": reals(64)}),
-    "CKKS, a large matrix": (lambda x: W256 @ x, {"x": vector(256)}, {"x": reals(256)}),
-    "CKKS, a weighted sum": (lambda x: pf.dot(W2048, x), {"x": vector(2048)}, {"x": reals(2048)}),
-    "CKKS, a sum": (lambda x: x.sum(), {"x": vector(4096)}, {"x": reals(4096)}),
-    "CKKS, a polynomial": (lambda x: pf.chebyshev(x, np.tanh, 63), {"x": vector(512)}, {"x": reals(512)}),
-    "CKKS, a rectifier": (lambda x: pf.relu(x), {"x": vector(64)}, {"x": reals(64)}),
-    "CKKS, encrypted matrices": (
-        lambda a, b: a @ b,
-        {"a": pf.Real.matrix(16, 16), "b": pf.Real.matrix(16, 16)},
-        {"a": reals(16, 16), "b": reals(16, 16)},
-    ),
-    "BGV, a product": (
-        lambda x, y: x * y + x,
-        {"x": exact(4096), "y": exact(4096)},
-        {"x": residues(4096), "y": residues(4096)},
-    ),
-    "BGV, a matrix": (lambda x: B128 @ x, {"x": exact(128)}, {"x": residues(128)}),
-    "BGV, a polynomial": (lambda x: pf.polynomial(x, range(1, 9)), {"x": exact(1000)}, {"x": residues(1000)}),
-    "TFHE, 32 bits added": (lambda x, y: x + y, {"x": pf.UInt(32), "y": pf.UInt(32)}, {"x": 1 << 30, "y": 7}),
-    "TFHE, 8 bits multiplied": (lambda x, y: x * y, {"x": pf.UInt(8), "y": pf.UInt(8)}, {"x": 15, "y": 17}),
-    "TFHE, a look-up each": (
-        lambda x: pf.lookup(x, lambda v: v // 2),
-        {"x": pf.Int(0, 7).vector(60)},
-        {"x": [5] * 60},
-    ),
-    "TFHE, the largest": (
-        lambda x: pf.max(pf.max(x[0], x[1]), pf.max(x[2], x[3])),
-        {"x": pf.UInt(8).vector(4)},
-        {"x": [3, 200, 5, 6]},
-    ),
-}
-
-
-def measured(planned: Plan, inputs: dict[str, object]) -> float:
+def measured(planned: Plan) -> float:
     """Processor time of an execution, the first of its keys."""
     keys = pf.Keys.generate(planned)
-    ciphertexts = planned.context.encrypt(keys.client, planned.program.flatten(inputs))
+    given = planned.program.flatten(inputs.of(planned.program, ()))
+    ciphertexts = planned.context.encrypt(keys.client, given)
     begin = time.process_time()
     execution.execute(planned, keys.server, ciphertexts)
     return time.process_time() - begin
 
 
-@pytest.mark.skipif(
-    os.environ.get("POLYFABRIC_FULL") != "1", reason="times, on a computer without other work; make test-full runs it"
-)
+@ALONE
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_cost_is_what_an_execution_takes(name: str) -> None:
-    function, types, inputs = PROGRAMS[name]
-    planned = pf.program("costed", **types)(function).plan()
+    planned = PROGRAMS[name].plan()
     # Executions of milliseconds differ by their half, and so does what a computer with other work takes for all of them: rates are measured anew too.
     ratios = []
     for _ in range(ROUNDS):
         timing.lookup_times.cache_clear()
         timing.fresh_memory.cache_clear()
-        ratios.append(planned.processor_seconds() / measured(planned, inputs))
+        ratios.append(planned.processor_seconds() / measured(planned))
+    assert 1 / WITHIN <= median(ratios) <= WITHIN, ratios
+
+
+def called(*arguments: str) -> tuple[dict[str, Any], float]:
+    """What a command of its own process prints, and the processor time that it takes, from Python's start to its end."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "polyfabric", "run", *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return json.loads(done.stdout), sum(
+        getattr(after, each) - getattr(before, each) for each in ("ru_utime", "ru_stime")
+    )
+
+
+@ALONE
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_cost_is_what_a_whole_run_takes(name: str) -> None:
+    program = f"{Path(costed_programs.__file__)}:{name}"
+    ratios = []
+    for _ in range(ROUNDS):
+        told, _ = called(program, "--cost")
+        done, taken = called(program)
+        assert done["correct"]
+        ratios.append(sum(told["whole_run_seconds"].values()) / taken)
     assert 1 / WITHIN <= median(ratios) <= WITHIN, ratios
 
 
 def test_a_cost_says_what_the_program_takes_and_runs_nothing() -> None:
-    of = {n: pf.program("matrix", x=vector(n)) for n in (64, 256)}
-    small, large = (of[64](lambda x: W64 @ x), of[256](lambda x: W256 @ x))
-    small, large = small.cost().to_dict(), large.cost().to_dict()
+    small, large = (
+        program.cost().to_dict() for program in (costed_programs.ckks_matrix, costed_programs.ckks_large_matrix)
+    )
     assert 0 < small["processor_seconds"] < large["processor_seconds"]
     assert small["seconds"] <= small["processor_seconds"]
+
+
+@pytest.mark.parametrize("name", ["ckks_polynomial", "bgv_product", "tfhe_one_lookup"])
+def test_a_cost_says_what_each_part_of_a_whole_run_takes(name: str) -> None:
+    report = PROGRAMS[name].cost()
+    parts = report["whole_run_seconds"]
+    # A program that this process has made is not started by a run.
+    assert list(parts) == ["plan", "keys", "encrypt", "execute", "decrypt"]
+    assert parts["execute"] == report["processor_seconds"]
+    assert min(parts.values()) >= 0
+    assert parts["keys"] > 0
+    assert "whole run" in report.table()

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Kind};
 use crate::parameters::PyParameters;
 use polyfabric_planner::elements::{Memory, multiplications};
-use polyfabric_program::tfhe::kernel::{KernelProgram, Op, OpKind};
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -49,8 +49,13 @@ impl PyKernelProgram {
     /// Look-ups of each batch.
     #[getter]
     fn rotation_batches(&self) -> Vec<usize> {
-        let batch = |op: &Op| matches!(op.kind, OpKind::BlindRotation { .. }).then(|| op.result.count());
-        self.0.ops.iter().filter_map(batch).collect()
+        self.batches(|kind| matches!(kind, OpKind::BlindRotation { .. }))
+    }
+
+    /// Key switches of each batch: look-ups that read the same share one.
+    #[getter]
+    fn key_switch_batches(&self) -> Vec<usize> {
+        self.batches(|kind| matches!(kind, OpKind::KeySwitch { .. }))
     }
 
     /// The kernel program as text.
@@ -62,5 +67,12 @@ impl PyKernelProgram {
     #[getter]
     fn lookups(&self) -> usize {
         self.0.lookups()
+    }
+}
+
+impl PyKernelProgram {
+    /// How many ciphertexts each operation of a kind gives.
+    fn batches(&self, of: impl Fn(&OpKind) -> bool) -> Vec<usize> {
+        self.0.ops.iter().filter(|op| of(&op.kind)).map(|op| op.result.count()).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 from .. import programs
@@ -57,8 +58,11 @@ def _show(done: RunResult) -> None:
 
 def _cost(options: RunOptions) -> int:
     """What running takes, by whichever key; nothing is encrypted."""
-    with security_warnings():
-        report = programs.planned(options.program, unguarded(options.options), options.batch).cost()
+    with security_warnings(), bars():
+        # A run starts and plans as this does.
+        start = time.process_time()
+        planned = programs.planned(options.program, unguarded(options.options), options.batch)
+        report = planned.cost({"start": start, "plan": time.process_time() - start})
     if options.as_json:
         print_json(report.to_dict())
     else:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .units import bytes_text, estimated_time, number, percent, probability, scaled, security, words
+from .units import bytes_text, estimated_times, number, percent, probability, scaled, security, words
 
 if TYPE_CHECKING:
     from . import Report
@@ -153,8 +153,8 @@ def undetected(outputs: list[dict[str, Any]]) -> str:
 def _cost(d: dict[str, Any]) -> list[Rows]:
     facts = [
         ("parameters", f"{d['parameters']}, {security(d['security_bits'])} bits of security"),
-        ("look-ups", f"{d['lookups']:,} in {d['levels']} batches" if d.get("levels") else f"{d['lookups']:,}"),
-        estimated_time(d),
+        ("look-ups", f"{d['lookups']:,}"),
+        *estimated_times(d),
         ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
         ("server key", f"{bytes_text(d['server_key_bytes'])}; {bytes_text(d['server_key_compressed_bytes'])} to send"),
         ("client key", bytes_text(d["client_key_bytes"])),

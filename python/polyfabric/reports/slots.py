@@ -7,7 +7,7 @@ from math import log2
 from typing import Any
 
 from .rows import Rows
-from .units import bytes_text, estimated_time, probability, scaled, security, words
+from .units import bytes_text, estimated_times, probability, scaled, security, words
 
 
 def cost(d: dict[str, Any]) -> list[Rows]:
@@ -22,7 +22,7 @@ def cost(d: dict[str, Any]) -> list[Rows]:
         ("slots", f"{d['slots']:,} of {set_['slots']:,}"),
         ("levels", f"inputs at level {d['start_level']} of {set_['levels']}"),
         *_bootstraps(d["bootstraps"]),
-        estimated_time(d),
+        *estimated_times(d),
         ("switching keys", f"{len(d['keys'])}, {bytes_text(d['key_bytes'])}"),
         ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
         ("inputs", bytes_text(d["input_bytes"])),

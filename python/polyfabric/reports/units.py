@@ -57,10 +57,12 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def estimated_time(d: dict[str, Any]) -> tuple[str, str]:
-    """What an execution takes here, as told before it runs."""
-    own = scaled(d["processor_seconds"], "s")
-    return (
-        "time",
-        f"{own} of processor time, {scaled(d['seconds'], 's')} on all processors (estimated from a few operations here)",
-    )
+def estimated_times(d: dict[str, Any]) -> list[tuple[str, str]]:
+    """What an execution takes here, and a run with all that is around it, as told before it runs."""
+    whole = d["whole_run_seconds"]
+    parts = ", ".join(f"{name} {scaled(value, 's')}" for name, value in whole.items())
+    own = f"{scaled(d['processor_seconds'], 's')} of processor time, {scaled(d['seconds'], 's')} on all processors"
+    return [
+        ("execution", f"{own} (estimated from a few operations here)"),
+        ("whole run", f"{scaled(sum(whole.values()), 's')} of processor time: {parts}"),
+    ]

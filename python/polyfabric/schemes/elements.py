@@ -17,7 +17,7 @@ from ..language.program import Program
 from ..language.shapes import Shapes
 from ..reports.units import bytes_text
 from ..reports.units import security as security_text
-from ..timing import of_lookups
+from ..timing import ClientSeconds, of_element_client, of_lookups
 from .context import Context, Source, Values
 from .facts import ElementMemory, ElementNoise
 from .options import PlanOptions, refuse_meaningless
@@ -262,6 +262,10 @@ class ElementPlan(Plan):
     def processor_seconds(self) -> float:
         """Processor time that an execution takes here."""
         return of_lookups(self)
+
+    def client_seconds(self) -> ClientSeconds:
+        """Processor time of what its client does here."""
+        return of_element_client(self)
 
     def check_flood(self, flood: float | None) -> None:
         """Refuses all: what is decrypted is exact."""

@@ -12,6 +12,8 @@ class ElementMemory(TypedDict):
     """Before the server transforms it."""
     server_key_compressed: int
     """In its transport form."""
+    server_key_transformed: int
+    """In the forms that executions of the program make of it."""
     client_key: int
     inputs: int
     outputs: int

@@ -11,6 +11,7 @@ from ..computer import available_bytes, cores
 from ..errors import RunError
 from ..reports import Report
 from ..reports.units import bytes_text
+from ..timing import ClientSeconds
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
 
 if TYPE_CHECKING:
@@ -96,11 +97,23 @@ class Plan(ABC):
     def processor_seconds(self) -> float:
         """Processor time that an execution takes here, all threads together."""
 
-    def cost(self) -> Report:
-        """What running it on this computer takes, before running it."""
-        processor = self.processor_seconds()
+    @abstractmethod
+    def client_seconds(self) -> ClientSeconds:
+        """Processor time of what its client does here: the keys, its own and its server's, encryption and decryption."""
+
+    def cost(self, before: Mapping[str, float]) -> Report:
+        """What running it on this computer takes, before running it; `before` is processor time of a whole run that this process has taken already, by what
+        it was for."""
+        processor, client = self.processor_seconds(), self.client_seconds()
         times = {"processor_seconds": processor, "seconds": processor / cores()}
-        data = {"program": self.program.name, **times, **self.facts_of_cost()}
+        whole = {
+            **before,
+            "keys": client.keys,
+            "encrypt": client.encrypt,
+            "execute": processor,
+            "decrypt": client.decrypt,
+        }
+        data = {"program": self.program.name, **times, "whole_run_seconds": whole, **self.facts_of_cost()}
         return Report("cost" if self.program.kind == "elements" else "slot cost", data)
 
     def check_memory(self, available: int | None = None) -> None:

@@ -23,7 +23,7 @@ from ..reports import Report
 from ..reports.units import bytes_text
 from ..reports.units import security as security_text
 from ..slot_parameters import SlotParameters, chosen
-from ..timing import of_slots
+from ..timing import ClientSeconds, of_slot_client, of_slots
 from .context import STANDARD_SECURITY, Context, Source, Values
 from .facts import SlotFacts, SlotNode
 from .options import PlanOptions
@@ -256,6 +256,10 @@ class SlotPlan(Plan):
     def processor_seconds(self) -> float:
         """Processor time that an execution takes here."""
         return of_slots(self)
+
+    def client_seconds(self) -> ClientSeconds:
+        """Processor time of what its client does here."""
+        return of_slot_client(self)
 
     def operation_counts(self) -> list[dict[str, Any]]:
         """The homomorphic operations by kind and limbs: a product's before its rescaling."""

@@ -14,6 +14,8 @@ pub struct Memory {
     pub server_key: u64,
     /// Of the same in their transport form.
     pub server_key_compressed: u64,
+    /// Of the same in the forms that executions of the program make of them.
+    pub server_key_transformed: u64,
     /// Of the client's keys.
     pub client_key: u64,
     /// Of the ciphertexts of all inputs.
@@ -48,6 +50,7 @@ impl Memory {
         Ok(Self {
             server_key,
             server_key_compressed,
+            server_key_transformed: buffers.keys,
             client_key: client_key as u64,
             inputs,
             outputs,
