@@ -144,6 +144,15 @@ def test_keys_are_written_together_or_not_at_all(tmp_path):
     with pytest.raises(pf.FileError, match="no space is left"):
         write_together(tmp_path / "new" / "keys", {"client.key": write, "server.key": full})
     assert list(tmp_path.iterdir()) == []
+
+    def interrupted(path):
+        write(path)
+        raise KeyboardInterrupt
+
+    # One that was written whole when Ctrl-C came, too.
+    with pytest.raises(KeyboardInterrupt):
+        write_together(tmp_path / "keys", {"client.key": write, "server.key": interrupted})
+    assert list(tmp_path.iterdir()) == []
     (tmp_path / "other").write_text("stays")
     with pytest.raises(pf.FileError, match="no space is left"):
         write_together(tmp_path, {"client.key": write, "server.key": full})

@@ -65,6 +65,13 @@ WORK = {
         "execution.run_plan(planned, {'x': [1] * 200}, on='interpreter', keys=keys)",
     ),
     "keys, TFHE": ("", "[pf.Keys.generate('polyfabric-4-p128-t64') for _ in range(200)]"),
+    "keys to a file": (
+        "import itertools, tempfile\n"
+        "folder = tempfile.TemporaryDirectory()\n"
+        "p = pf.program(x=pf.Real.vector(4096))(lambda x: sum((pf.rotate(x, i) for i in range(1, 60)), x * x))\n"
+        "keys = pf.Keys.generate(execution.plan(p, 'ckks-depth-7'))",
+        "[keys.save(f'{folder.name}/{number}') for number in itertools.count()]",
+    ),
     "execution, CKKS": (
         "p = pf.program(x=pf.Real.vector(8192))(lambda x: sum((pf.rotate(x * x, i) for i in range(1, 400)), x * x))\n"
         "planned = execution.plan(p, 'ckks-depth-7')\n"

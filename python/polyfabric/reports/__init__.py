@@ -127,9 +127,9 @@ def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None
         made_folder(target)
         for name, write in files.items():
             path = target / name
-            new = not path.exists()
+            # Before it is: whoever is interrupted may have written it.
+            written += [] if path.exists() else [path]
             write(path)
-            written += [path] if new else []
     except BaseException:
         for path in written:
             path.unlink(missing_ok=True)

@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use blake3::Hasher;
-use polyfabric_kernels::Torus;
+use polyfabric_kernels::{Torus, cancel};
 
 use super::error::{FileError, FormatError};
 use super::{Family, FileKind, Storable};
 
 /// Bytes converted at a time.
 const CHUNK: usize = 1 << 16;
+
+/// Bytes that are written between two waits for the disk: a tenth of a second of a slow one, so that a large file can be given up as soon.
+const SYNCED: usize = 8 << 20;
 
 /// Bytes of the checksum.
 const CHECKSUM: u64 = 32;
@@ -26,6 +29,7 @@ pub struct Sink<'a> {
 
 impl Sink<'_> {
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        cancel::check();
         self.hasher.update(bytes);
         self.target.write_all(bytes)
     }
@@ -68,6 +72,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn bytes(&mut self, what: &'static str, bytes: &mut [u8]) -> Result<(), FormatError> {
+        cancel::check();
         self.require(what, bytes.len() as u64)?;
         self.source.read_exact(bytes).map_err(FormatError::io("read the file"))?;
         self.left -= bytes.len() as u64;
@@ -114,13 +119,53 @@ pub fn save<S: Storable>(content: &S, path: &Path) -> Result<(), FileError> {
     let wrap = |cause| FileError { path: path.to_owned(), cause };
     let (temporary, file) =
         create_beside(path, S::KIND.is_private()).map_err(FormatError::io("create the file")).map_err(wrap)?;
-    let written = write_file(content, file)
-        .and_then(|()| fs::rename(&temporary, path).map_err(FormatError::io("move the finished file to its name")));
-    if written.is_err() {
-        // The first failure is the one to report.
-        let _ = fs::remove_file(&temporary);
+    let temporary = Temporary(Some(temporary));
+    write_file(content, file).and_then(|()| temporary.renamed(path)).map_err(wrap)
+}
+
+/// A file that is removed unless it gets its name: where writing it fails, or nobody wants it any more.
+struct Temporary(Option<PathBuf>);
+
+impl Temporary {
+    fn renamed(mut self, path: &Path) -> Result<(), FormatError> {
+        if let Some(own) = &self.0 {
+            fs::rename(own, path).map_err(FormatError::io("move the finished file to its name"))?;
+        }
+        self.0 = None;
+        Ok(())
     }
-    written.map_err(wrap)
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(own) = &self.0 {
+            // The first failure is the one to report.
+            let _ = fs::remove_file(own);
+        }
+    }
+}
+
+/// A file whose bytes are on the disk a part at a time: the system does not keep them all to the end, for a wait that nothing ends.
+struct InParts {
+    file: File,
+    waiting: usize,
+}
+
+impl Write for InParts {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.waiting += count;
+        if self.waiting >= SYNCED {
+            self.file.sync_data()?;
+            self.waiting = 0;
+            cancel::check();
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// A new file beside `path`, which no one else has: never an existing one, whose permissions or link target would be another's.
@@ -145,10 +190,10 @@ fn create_beside(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)>
 }
 
 fn write_file<S: Storable>(content: &S, file: File) -> Result<(), FormatError> {
-    let mut buffered = BufWriter::new(file);
+    let mut buffered = BufWriter::new(InParts { file, waiting: 0 });
     write_to(content, &mut buffered).map_err(FormatError::io("write the file"))?;
-    let file = buffered.into_inner().map_err(|error| FormatError::io("write the file")(error.into_error()))?;
-    file.sync_all().map_err(FormatError::io("flush the file to the disk"))
+    let parts = buffered.into_inner().map_err(|error| FormatError::io("write the file")(error.into_error()))?;
+    parts.file.sync_all().map_err(FormatError::io("flush the file to the disk"))
 }
 
 /// The bytes of `content`'s file.

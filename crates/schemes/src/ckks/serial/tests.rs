@@ -3,6 +3,8 @@
 
 use std::io::Cursor;
 
+use polyfabric_kernels::cancel::{Cancelled, Token};
+
 use super::*;
 use crate::ckks::{ClientKey, Complex, PublicEncryptionKey, sets};
 use crate::port::Port;
@@ -132,6 +134,22 @@ fn files_on_disk() {
     let error = load::<crate::tfhe::AnyClientKey>(&path).expect_err("another family").to_string();
     assert!(error.contains("does not start with PLYFTFHE"), "{error}");
     std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[test]
+fn a_file_that_nobody_wants_any_more_is_not_there() {
+    let client = client("toy-10");
+    let path = std::env::temp_dir().join(format!("polyfabric-given-up-{}.ckks", std::process::id()));
+    let (token, place) = (Token::new(), path.clone());
+    token.cancel();
+    let writer = std::thread::spawn(move || {
+        token.given();
+        let _ = save(&client, &place);
+    });
+    assert!(writer.join().is_err_and(|payload| payload.is::<Cancelled>()));
+    let left = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("polyfabric-given-up-");
+    let files = std::fs::read_dir(std::env::temp_dir()).expect("a folder");
+    assert_eq!(files.flatten().filter(left).count(), 0, "neither {} nor a part of it", path.display());
 }
 
 #[test]
