@@ -79,7 +79,7 @@ test: lint test-rust test-python
 test-full: install
 	POLYFABRIC_FULL=1 cargo test --workspace --locked --test tfhe_interpreter --test rns_bgv -- failures noise operations::
 	POLYFABRIC_FULL=1 cargo test --workspace --exclude polyfabric-kernels --lib --locked noise
-	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest tests/python/test_tables.py tests/python/test_cost.py
+	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full tests
 	$(VENV)/bin/python scripts/document.py full
 
 # Always of the whole workspace, as what is built of it here and below: of one package alone its dependencies have other features, and everything would be built again.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -25,9 +24,8 @@ ROUNDS = 3
 
 PROGRAMS = {name: value for name, value in vars(costed_programs).items() if isinstance(value, Runnable)}
 
-ALONE = pytest.mark.skipif(
-    os.environ.get("POLYFABRIC_FULL") != "1", reason="times, on a computer without other work; make test-full runs it"
-)
+# Times, on a computer without other work.
+ALONE = pytest.mark.full
 
 
 def measured(planned: Plan) -> float:

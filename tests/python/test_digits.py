@@ -73,9 +73,10 @@ def test_fifty_images_on_the_cpu():
     assert [image.output for image in done.images] == [image.expected for image in done.images]
 
 
-def test_three_images_by_morphlings_replay():
-    done = classify(range(3), on="morphling")
-    assert [image.activations_equal for image in done.images] == [64] * 3
+@pytest.mark.parametrize("images", [1, pytest.param(3, marks=pytest.mark.full)])
+def test_images_by_morphlings_replay(images):
+    done = classify(range(images), on="morphling")
+    assert [image.activations_equal for image in done.images] == [64] * images
     assert done.correct
     report = done.run.simulation
     assert report is not None

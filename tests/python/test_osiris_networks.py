@@ -92,6 +92,7 @@ def test_lenet_is_the_network_of_windows_encrypted_too():
     assert np.allclose(done.outputs["scores"], lenet.scores(weights, image), atol=1e-3)
 
 
+@pytest.mark.full
 def test_lenet_takes_the_levels_of_its_set():
     planned = plan(lenet.lenet(), "osiris-II", machine=load("osiris"), key_switch="set", security=0)
     assert planned.facts["start_level"] == 7

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 import polyfabric as pf
 import pytest
-
-WIDE = pytest.mark.skipif(
-    os.environ.get("POLYFABRIC_FULL") != "1", reason="thousands of look-ups; make test-full runs it"
-)
 
 
 def mixed(index: int) -> int:
@@ -17,7 +11,7 @@ def mixed(index: int) -> int:
     return index * 40_503 % 65_521 >> 8
 
 
-@pytest.mark.parametrize("bits", [8, 12, pytest.param(16, marks=WIDE)])
+@pytest.mark.parametrize("bits", [8, 12, pytest.param(16, marks=pytest.mark.full)])
 def test_a_table_with_an_encrypted_index_decrypts_to_its_entries(bits: int) -> None:
     program = pf.program("table", i=pf.UInt(bits))(lambda i: pf.Table(mixed, pf.UInt(8))[i])
     keys = None
@@ -28,7 +22,7 @@ def test_a_table_with_an_encrypted_index_decrypts_to_its_entries(bits: int) -> N
         assert result.noise["log2_failure"] <= -128
 
 
-@pytest.mark.parametrize("bits", [8, *(pytest.param(bits, marks=WIDE) for bits in (12, 16))])
+@pytest.mark.parametrize("bits", [8, *(pytest.param(bits, marks=pytest.mark.full) for bits in (12, 16))])
 def test_a_function_of_an_encrypted_integer_by_a_table_and_by_operators_is_one(bits: int) -> None:
     """Both on ciphertexts, of signed entries as wide as the index."""
     kind = pf.SInt(bits)
