@@ -9,9 +9,9 @@
 //! parts of a product do. Both are vectorised (compiled for AVX-512, AVX2 and the base set). Otherwise products are taken in 128 bits.
 //! Integers, so every path gives the same bits.
 
+use super::factors::{Factors, quantised};
 use super::spec::{AccumulatorSpec, Rounding, Stage, TransformSpec};
 use super::structure::Structure;
-use crate::fft::node_twiddle;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Isa;
 use std::cell::RefCell;
@@ -323,18 +323,18 @@ pub(super) fn multiply_accumulate(
 }
 
 /// Real parts and imaginary ones.
-type Factors = (Vec<i64>, Vec<i64>);
+type SplitFactors = (Vec<i64>, Vec<i64>);
 
 /// Quantised twiddle factors, as the stages read them.
 #[derive(Clone, Debug)]
 enum Tables {
     /// For each stage, M/2 factors.
-    Merged(Vec<Factors>),
+    Merged(Vec<SplitFactors>),
     Twisted {
         /// M factors, before the first forward stage.
-        twist: Factors,
+        twist: SplitFactors,
         /// After each forward stage, M factors if it is followed by a rotation.
-        rotations: Vec<Option<Factors>>,
+        rotations: Vec<Option<SplitFactors>>,
     },
 }
 
@@ -359,49 +359,18 @@ pub(super) struct Engine {
     tables: Tables,
 }
 
-/// e^(2πi · `numerator` / 2^`log2`), the angle reduced in integers to an eighth of a turn, so that trivial factors are exact.
-pub(super) fn root((numerator, log2): (usize, u32)) -> (f64, f64) {
-    let numerator = numerator & ((1 << log2) - 1);
-    // In eighths: octant and what is left of it.
-    let scaled = numerator << 3;
-    let (octant, rest) = (scaled >> log2, scaled & ((1 << log2) - 1));
-    let part = |rest: usize| (std::f64::consts::FRAC_PI_4 * rest as f64 / (1u64 << log2) as f64).sin_cos();
-    let (sine, cosine) = part(if octant % 2 == 0 { rest } else { (1 << log2) - rest });
-    match octant {
-        0 => (cosine, sine),
-        1 => (sine, cosine),
-        2 => (-sine, cosine),
-        3 => (-cosine, sine),
-        4 => (-cosine, -sine),
-        5 => (-sine, -cosine),
-        6 => (sine, -cosine),
-        _ => (cosine, -sine),
-    }
-}
-
 impl Engine {
     pub fn new(structure: Structure, points: usize, twiddle_bits: u32) -> Self {
         let fraction_bits = super::spec::twiddle_fraction_bits(twiddle_bits);
-        let scale = (1i64 << fraction_bits) as f64;
-        let quantised = |(re, im): (f64, f64)| ((re * scale).round() as i64, (im * scale).round() as i64);
-        let log2_points = points.trailing_zeros();
-        let tables = match structure {
-            Structure::Merged => {
-                let stages = (0..log2_points).map(|depth| {
-                    let nodes: Vec<(f64, f64)> = (0..1usize << depth).map(|b| node_twiddle(depth, b)).collect();
-                    (0..points / 2).map(|i| quantised(nodes[i & (nodes.len() - 1)])).unzip()
-                });
-                Tables::Merged(stages.collect())
-            }
-            Structure::Twisted { .. } => {
-                // ζ = e^(iπ/2M).
-                let twist = (0..points).map(|j| quantised(root((j, log2_points + 2)))).unzip();
-                let rotation = |stage| {
-                    let rotation = structure.rotation(log2_points, stage)?;
-                    Some((0..points).map(|p| quantised(root(rotation.turn(p)))).unzip())
-                };
-                Tables::Twisted { twist, rotations: (0..log2_points).map(rotation).collect() }
-            }
+        let quantised = |factors: Vec<(f64, f64)>| -> SplitFactors {
+            factors.into_iter().map(|(re, im)| (quantised(re, fraction_bits), quantised(im, fraction_bits))).unzip()
+        };
+        let tables = match Factors::exact(structure, points) {
+            Factors::Merged(stages) => Tables::Merged(stages.into_iter().map(quantised).collect()),
+            Factors::Twisted { twist, rotations } => Tables::Twisted {
+                twist: quantised(twist),
+                rotations: rotations.into_iter().map(|rotation| rotation.map(quantised)).collect(),
+            },
         };
         Self { fraction_bits, twiddle_bits, tables }
     }
@@ -417,7 +386,7 @@ impl Engine {
         (products, rule)
     }
 
-    fn turn(&self, points: PartsMut, factors: &Factors, sign: i64, width: u32, rounding: Rounding) -> u64 {
+    fn turn(&self, points: PartsMut, factors: &SplitFactors, sign: i64, width: u32, rounding: Rounding) -> u64 {
         let (products, rule) = self.rule(width, Stage { width, shift: 0 }, rounding);
         run_turn(products, points, (&factors.0, &factors.1), sign, rule)
     }

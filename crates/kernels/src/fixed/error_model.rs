@@ -2,6 +2,7 @@
 
 use super::spec::{FixedFftSpec, Rounding, TransformSpec, twiddle_fraction_bits};
 use super::structure::Structure;
+use super::twiddle_error::relative_error;
 use crate::decompose::Gadget;
 
 /// The error of one external product, of a polynomial that it gives.
@@ -44,54 +45,47 @@ impl FixedFftSpec {
     ///
     /// A right shift that leaves block exponent E errs by `Dropped` times 4^E. An error at one stage
     /// doubles in energy at each later stage, and so does a bias on average over the points, while its mean stays and meets the next
-    /// stage's bias coherently. A twiddle factor of f fraction
-    /// bits errs by 4^-f/12 in each part, times the energy that it multiplies. Every point of the two spectra's errors
-    /// meets the other's energy; the inverse, divided by M, leaves 1/M of the energy of one point.
+    /// stage's bias coherently. Every point of the two spectra's errors
+    /// meets the other's energy; the inverse, divided by M, leaves 1/M of the energy of one point. What the quantisation of the twiddle
+    /// factors adds is that of their tables.
     ///
-    /// Roundings are white. What grows with the digits is not: an error of the key at a point is multiplied by the digits there, and what a
-    /// twiddle factor between stages that have split M points into sets of 2^u errs by spreads over such a set, whose points lie apart, and is
-    /// as large as the digits on average over it.
+    /// Roundings are white. What grows with the digits is not: an error of the key at a point is multiplied by the digits there.
     pub fn error(&self, gadget: Gadget, rows: usize, torus_bits: u32) -> ProductError {
         let points = self.ring_degree.get() as f64 / 2.0;
         // (β² − 1)/12 and the mean of −1/2, squared.
         let digit_variance = (4f64.powi(gadget.log2_base as i32) + 2.0) / 12.0;
         let key_variance = 4f64.powi(torus_bits as i32) / 12.0;
-        let spread = |log2_set: u32| {
-            constant_share(gadget) * (constant_squared((2.0 * points) / f64::from(log2_set).exp2()) - 1.0)
-        };
-        let digit_error = self.forward_error(&self.digits, digit_variance, &spread);
-        let key_error = self.forward_error(&self.key, key_variance, &|_| 0.0);
+        let digit_error = self.forward_error(&self.digits);
+        let key_error = self.forward_error(&self.key);
         let (digit_energy, key_energy) = (digit_variance * points, key_variance * points);
         let rows = rows as f64;
         let met = rows * 2.0 * digit_energy * key_error.energy;
+        // Of digits without their mean.
+        let white = rows * 2.0 * (digit_variance - 0.25) * points * key_energy;
+        let twiddles = relative_error(self, gadget);
         let mut error = Error {
-            energy: rows * 2.0 * digit_error.energy * key_energy + met,
-            concentrated: rows * 2.0 * digit_error.concentrated * key_energy + met * spread(0),
+            energy: rows * 2.0 * digit_error.energy * key_energy + met + white * twiddles.energy,
+            concentrated: met * digit_concentration(2.0 * points, gadget) + white * twiddles.concentrated,
             mean: 0.0,
         };
         let mut exponent = self.accumulator_exponent();
         for _ in 0..rows as usize {
             error.shift(self.dropped(self.accumulator.shift), exponent);
         }
-        let mut energy = 2.0 * rows * digit_energy * key_energy;
         let fraction = twiddle_fraction_bits(self.inverse.twiddle_bits);
         let count = self.inverse.stages.len() as u32;
         for (number, stage) in (1..).zip(&self.inverse.stages) {
             // What a twisted transform turns before this stage.
-            let before = self.structure.turned(count, count - number);
-            error.add(before * self.product_energy(fraction, exponent), 0.0);
-            error.add(before * twiddle_energy(fraction, energy), spread(number - 1));
+            error.energy += self.structure.turned(count, count - number) * self.product_energy(fraction, exponent);
             exponent += stage.shift as i32;
-            energy *= 2.0;
             error.double();
             error.shift(self.dropped(stage.shift), exponent);
             // Half of the outputs of merged stages pass through a product.
             let after = if self.structure == Structure::Merged { 0.5 } else { 0.0 };
-            error.add(after * self.product_energy(fraction, exponent), 0.0);
-            error.add(after * twiddle_energy(fraction, energy), spread(number));
+            error.energy += after * self.product_energy(fraction, exponent);
         }
         if self.structure != Structure::Merged {
-            error.add(self.product_energy(fraction, exponent) + twiddle_energy(fraction, energy), 0.0);
+            error.energy += self.product_energy(fraction, exponent);
         }
         let output = exponent - points.log2() as i32;
         let unit = self.result_unit(torus_bits) as i32;
@@ -106,32 +100,25 @@ impl FixedFftSpec {
         ProductError { variance: error.energy, concentration, log2_unit: unit.max(output) as u32 }
     }
 
-    /// Error of each part of a forward transform of parts of variance `variance`; `spread` is the concentration of what is as large as the
-    /// input on average over sets of 2^u points.
-    fn forward_error(&self, transform: &TransformSpec, variance: f64, spread: &dyn Fn(u32) -> f64) -> Error {
+    /// Error of each part of a forward transform by its roundings.
+    fn forward_error(&self, transform: &TransformSpec) -> Error {
         let mut exponent = -transform.load_shift;
         let mut error = Error::default();
         error.shift(self.dropped(exponent.max(0) as u32), exponent);
-        let mut energy = variance;
         let fraction = twiddle_fraction_bits(transform.twiddle_bits);
         let count = transform.stages.len() as u32;
         let merged = self.structure == Structure::Merged;
-        let product = |error: &mut Error, share: f64, energy: f64, exponent: i32, log2_set: u32| {
-            error.add(share * self.product_energy(fraction, exponent), 0.0);
-            error.add(share * twiddle_energy(fraction, energy), spread(log2_set));
-        };
         if !merged {
-            product(&mut error, 1.0, energy, exponent, count);
+            error.energy += self.product_energy(fraction, exponent);
         }
         for (number, stage) in (0..).zip(&transform.stages) {
             error.double();
             if merged {
-                product(&mut error, 1.0, energy, exponent, count - number);
+                error.energy += self.product_energy(fraction, exponent);
             }
             exponent += stage.shift as i32;
             error.shift(self.dropped(stage.shift), exponent);
-            energy *= 2.0;
-            product(&mut error, self.structure.turned(count, number), energy, exponent, count - number - 1);
+            error.energy += self.structure.turned(count, number) * self.product_energy(fraction, exponent);
         }
         error
     }
@@ -158,11 +145,6 @@ impl FixedFftSpec {
     }
 }
 
-/// Error energy of a product of a twiddle factor of `fraction` fraction bits and a complex number of part variance `energy`.
-fn twiddle_energy(fraction: u32, energy: f64) -> f64 {
-    2.0 * energy * 4f64.powi(-(fraction as i32)) / 12.0
-}
-
 /// Error of a right shift, in units of the last bit kept.
 #[derive(Clone, Copy)]
 struct Dropped {
@@ -179,11 +161,6 @@ struct Error {
 }
 
 impl Error {
-    fn add(&mut self, energy: f64, concentration: f64) {
-        self.energy += energy;
-        self.concentrated += energy * concentration;
-    }
-
     /// What a stage does to what came before it.
     fn double(&mut self) {
         self.energy *= 2.0;

@@ -17,9 +17,11 @@
 
 mod arithmetic;
 mod error_model;
+mod factors;
 mod pair;
 mod spec;
 mod structure;
+mod twiddle_error;
 
 pub use error_model::{ProductError, digit_concentration};
 pub use spec::{

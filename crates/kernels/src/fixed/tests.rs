@@ -6,15 +6,21 @@ use crate::decompose::Gadget;
 use crate::negacyclic::ExactMultiplier;
 use crate::random::{digit_vector, torus_vector};
 
-fn spec<T: Torus>(log2_degree: u32, gadget: Gadget, k: usize, widths: FixedWidths, rule: RangeRule) -> FixedFftSpec {
+pub(super) fn spec<T: Torus>(
+    log2_degree: u32,
+    gadget: Gadget,
+    k: usize,
+    widths: FixedWidths,
+    rule: RangeRule,
+) -> FixedFftSpec {
     let degree = RingDegree::new(1 << log2_degree).unwrap();
     FixedFftSpec::for_external_product(degree, gadget, k, T::BITS, widths, Rounding::HalfEven, rule)
 }
 
-const FPT_RULE: RangeRule = RangeRule::OverflowProbability { log2: -64.0, first_step: 0.25 };
+pub(super) const FPT_RULE: RangeRule = RangeRule::OverflowProbability { log2: -64.0, first_step: 0.25 };
 
-/// (result − exact, saturations) of an external product of uniform operands.
-fn product_error<T: Torus>(fft: &FixedFft, gadget: Gadget, rows: u32) -> (Vec<f64>, u64) {
+/// (result − exact, saturations) of an external product of uniform operands, others for each `seed`.
+pub(super) fn product_error<T: Torus>(fft: &FixedFft, gadget: Gadget, rows: u32, seed: u32) -> (Vec<f64>, u64) {
     let degree = fft.spec().ring_degree;
     let n = degree.get();
     let exact = ExactMultiplier::new(degree);
@@ -23,8 +29,8 @@ fn product_error<T: Torus>(fft: &FixedFft, gadget: Gadget, rows: u32) -> (Vec<f6
     let (mut a, mut b) = (sum.clone(), sum.clone());
     let mut saturations = 0;
     for row in 0..rows {
-        let digits = digit_vector(n, 1 << (gadget.log2_base - 1), row);
-        let key = torus_vector::<T>(n, 100 + row);
+        let digits = digit_vector(n, 1 << (gadget.log2_base - 1), 1000 * seed + row);
+        let key = torus_vector::<T>(n, 1000 * seed + 100 + row);
         saturations += fft.forward_digits(&digits, &mut a);
         saturations += fft.forward_torus(&key, &mut b);
         saturations += fft.multiply_accumulate(&mut sum, &a, &b);
@@ -44,7 +50,7 @@ fn near_the_model<T: Torus>(log2_degree: u32, gadget: Gadget, k: usize, widths: 
     let spec = spec::<T>(log2_degree, gadget, k, widths, rule);
     let fft = FixedFft::new(spec.clone()).unwrap();
     let rows = (k as u32 + 1) * gadget.levels;
-    let (errors, saturations) = product_error::<T>(&fft, gadget, rows);
+    let (errors, saturations) = product_error::<T>(&fft, gadget, rows, 0);
     let (measured, model) = (deviation(&errors), spec.error_deviation(gadget, rows as usize, T::BITS));
     assert_eq!(saturations, 0, "N 2^{log2_degree} {widths:?} {rule:?}");
     // Past a tenth of the torus an error wraps and says nothing.
@@ -73,7 +79,7 @@ fn wide_data_is_exact_at_32_bits_up_to_the_largest_rings() {
     for log2_degree in [8, 10, 12, 14, 16] {
         let gadget = Gadget { log2_base: 8, levels: 2 };
         let spec = spec::<u32>(log2_degree, gadget, 1, wide, FPT_RULE);
-        let (errors, saturations) = product_error::<u32>(&FixedFft::new(spec).unwrap(), gadget, 4);
+        let (errors, saturations) = product_error::<u32>(&FixedFft::new(spec).unwrap(), gadget, 4, 0);
         assert_eq!(saturations, 0);
         let largest = errors.iter().fold(0.0f64, |m, e| m.max(e.abs()));
         assert!(largest <= 4.0, "N 2^{log2_degree}: {largest}");
@@ -160,7 +166,7 @@ fn biased_roundings_cost_what_the_model_says() {
         let mut spec = spec::<u32>(10, gadget, 1, FixedWidths::uniform(32), FPT_RULE);
         spec.rounding = rounding;
         let fft = FixedFft::new(spec.clone()).unwrap();
-        let measured = deviation(&product_error::<u32>(&fft, gadget, 4).0);
+        let measured = deviation(&product_error::<u32>(&fft, gadget, 4, 0).0);
         let model = spec.error_deviation(gadget, 4, 32);
         assert!((0.6 * model..1.6 * model).contains(&measured), "{rounding:?}: measured {measured}, model {model}");
         deviations.push(measured);
@@ -227,7 +233,7 @@ fn all_structures_give_the_same_points_and_err_as_their_models_say() {
             let [here, there] = &points;
             let apart = here.re.iter().zip(&there.re).map(|(a, b)| (a - b).abs()).max();
             assert!(apart.unwrap() < 1 << 8, "{structure:?}: {apart:?} units of 2^-32");
-            let (errors, saturations) = product_error::<u32>(&fft, gadget, 4);
+            let (errors, saturations) = product_error::<u32>(&fft, gadget, 4, 0);
             let (measured, model) = (deviation(&errors), spec.error_deviation(gadget, 4, 32));
             assert_eq!(saturations, 0);
             assert!((0.7 * model..1.4 * model + 0.3).contains(&measured), "{structure:?}: {measured}, model {model}");
@@ -242,7 +248,7 @@ fn a_key_made_elsewhere_errs_by_its_last_rounding_alone() {
         let widths = FixedWidths { key: bits, ..FixedWidths::uniform(58) }.with_twiddles(50).with_key_made_elsewhere();
         let spec = spec::<u32>(9, gadget, 2, widths, FPT_RULE);
         let fft = FixedFft::new(spec.clone()).unwrap();
-        let measured = deviation(&product_error::<u32>(&fft, gadget, 6).0);
+        let measured = deviation(&product_error::<u32>(&fft, gadget, 6, 0).0);
         let model = spec.error_deviation(gadget, 6, 32);
         // Six rows of 2 σ_X² σ² with σ² = 4^e / 12 a part, and 1/M of that.
         let exponent = spec.key.exponent();
@@ -268,7 +274,7 @@ fn results_have_no_more_bits_than_they_keep() {
     assert!(result.iter().all(|x| x.trailing_zeros() >= 16) && result.iter().any(|x| x >> 16 & 1 == 1));
     assert_eq!([fft.kept(0x1234_7fffu32), fft.kept(0x1234_8000), fft.kept(0xffff_ffff)], [0x1234_0000, 0x1235_0000, 0]);
     // What is dropped is part of the model.
-    let (errors, _) = product_error::<u32>(&fft, gadget, 6);
+    let (errors, _) = product_error::<u32>(&fft, gadget, 6, 0);
     let (measured, model) = (deviation(&errors), spec.error_deviation(gadget, 6, 32));
     assert!(
         measured > 0.95 * 65536.0 / 12f64.sqrt() && (0.7 * model..1.4 * model).contains(&measured),

@@ -1,0 +1,426 @@
+//! What the quantisation of twiddle factors adds to an external product, from the quantised tables themselves.
+//!
+//! A factor w that is stored as w + δ multiplies what passes it by 1 + ε, ε = δ/w. To first order coefficient p reaches point j times the sum of the ε on
+//! its way. These sums are no white noise, so that no variance of δ gives their effect:
+//! - the mean over p is an error of the point itself. It is the same for what the digits, the key and the inverse transform multiply the
+//!   point by, and adds up over the three: with equal tables to more than the sum of what they add alone;
+//! - the rest mixes points, and meets the secret and the mean of the digits at the few points where both are large.
+//!
+//! Digits have a mean of −1/2, which is no random number either: what becomes of it is followed point by point.
+
+use super::factors::{Factors, quantised};
+use super::spec::{FixedFftSpec, TransformSpec, twiddle_fraction_bits};
+use super::structure::Structure;
+use crate::decompose::Gadget;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// Points next to 1 that are followed one by one: they have 97 % of the energy of the polynomial 1 + X + … + X^(N−1).
+const FOLLOWED: usize = 16;
+
+type Complex = (f64, f64);
+
+/// An error of the points of a product, of the energy of a white product without the digits' mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Relative {
+    /// Mean square over the points.
+    pub energy: f64,
+    /// The same times its concentration: see [`super::ProductError::concentration`].
+    pub concentrated: f64,
+}
+
+/// A transform in f64 with the first-order effect of its quantised factors.
+struct Dual {
+    points: usize,
+    /// Exact factors, and what the quantised ones differ by.
+    factors: Factors<Complex>,
+    errors: Factors<Complex>,
+    /// Of each point: the mean of the relative errors on the ways to it, and their variance.
+    coherent: Vec<Complex>,
+    incoherent: Vec<f64>,
+}
+
+impl Dual {
+    fn new(spec: &FixedFftSpec, transform: &TransformSpec) -> Self {
+        let points = spec.ring_degree.get() / 2;
+        let factors = Factors::exact(spec.structure, points);
+        let bits = twiddle_fraction_bits(transform.twiddle_bits);
+        let scale = (1u64 << bits) as f64;
+        let off = |part: f64| quantised(part, bits) as f64 / scale - part;
+        let errors = factors.map(|&(re, im)| (off(re), off(im)));
+        let mut dual =
+            Self { points, factors, errors, coherent: vec![(0.0, 0.0); points], incoherent: vec![0.0; points] };
+        dual.sum_up();
+        dual
+    }
+
+    fn log2_points(&self) -> u32 {
+        self.points.ilog2()
+    }
+
+    /// Adds the means and variances of all relative errors up. After u stages a position's low u bits are those of the point that it is part of; all positions
+    /// that agree in them are ways to it.
+    fn sum_up(&mut self) {
+        let mut add = |outputs: u32, relative: &dyn Fn(usize) -> Complex| {
+            let (ends, ways) = (1usize << outputs, self.points >> outputs);
+            for end in 0..ends {
+                let (mut mean, mut square) = ((0.0, 0.0), 0.0);
+                for way in 0..ways {
+                    let error = relative(way << outputs | end);
+                    mean = complex::sum(mean, error);
+                    square += complex::square(error);
+                }
+                let mean = complex::scaled(mean, 1.0 / ways as f64);
+                let variance = square / ways as f64 - complex::square(mean);
+                // Of the points, the first stage's bit is the highest.
+                for point in end * ways..(end + 1) * ways {
+                    self.coherent[point] = complex::sum(self.coherent[point], mean);
+                    self.incoherent[point] += variance;
+                }
+            }
+        };
+        // Division by a factor is multiplication with its conjugate.
+        let relative = |error: Complex, factor: Complex| complex::product(error, complex::conjugate(factor));
+        match (&self.factors, &self.errors) {
+            (Factors::Merged(factors), Factors::Merged(errors)) => {
+                for ((outputs, factors), errors) in (0..).zip(factors).zip(errors) {
+                    let half = self.points / 2;
+                    add(outputs, &|position| match position.checked_sub(half) {
+                        Some(at) => relative(errors[at], factors[at]),
+                        None => (0.0, 0.0),
+                    });
+                }
+            }
+            (
+                Factors::Twisted { twist, rotations },
+                Factors::Twisted { twist: twist_errors, rotations: rotation_errors },
+            ) => {
+                add(0, &|position| relative(twist_errors[position], twist[position]));
+                for ((outputs, factors), errors) in (1..).zip(rotations).zip(rotation_errors) {
+                    if let (Some(factors), Some(errors)) = (factors, errors) {
+                        add(outputs, &|position| relative(errors[position], factors[position]));
+                    }
+                }
+            }
+            _ => unreachable!("both are tables of one structure"),
+        }
+    }
+
+    /// The spectrum of `points`, and what it is off by.
+    fn forward(&self, points: &[Complex]) -> (Vec<Complex>, Vec<Complex>) {
+        let (mut values, mut off) = (points.to_vec(), vec![(0.0, 0.0); self.points]);
+        let turn = |values: &mut [Complex], off: &mut [Complex], factors: &[Complex], errors: &[Complex]| {
+            for (((value, off), &factor), &error) in values.iter_mut().zip(off).zip(factors).zip(errors) {
+                *off = complex::sum(complex::product(*off, factor), complex::product(*value, error));
+                *value = complex::product(*value, factor);
+            }
+        };
+        if let (Factors::Twisted { twist, .. }, Factors::Twisted { twist: errors, .. }) = (&self.factors, &self.errors)
+        {
+            turn(&mut values, &mut off, twist, errors);
+        }
+        let half = self.points / 2;
+        for stage in 0..self.log2_points() as usize {
+            if let (Factors::Merged(factors), Factors::Merged(errors)) = (&self.factors, &self.errors) {
+                turn(&mut values[half..], &mut off[half..], &factors[stage], &errors[stage]);
+            }
+            let butterflies = |from: &[Complex]| {
+                let (a, b) = from.split_at(half);
+                a.iter().zip(b).flat_map(|(&a, &b)| [complex::sum(a, b), complex::difference(a, b)]).collect()
+            };
+            (values, off) = (butterflies(&values), butterflies(&off));
+            if let (Factors::Twisted { rotations, .. }, Factors::Twisted { rotations: errors, .. }) =
+                (&self.factors, &self.errors)
+                && let (Some(factors), Some(errors)) = (&rotations[stage], &errors[stage])
+            {
+                turn(&mut values, &mut off, factors, errors);
+            }
+        }
+        (values, off)
+    }
+
+    /// What each of the M inputs is multiplied by on its way to `point`, conjugated, and what that is off by.
+    fn ways_to(&self, point: usize) -> (Vec<Complex>, Vec<Complex>) {
+        let (mut values, mut off) = (vec![(0.0, 0.0); self.points], vec![(0.0, 0.0); self.points]);
+        values[point] = (1.0, 0.0);
+        let turn = |values: &mut [Complex], off: &mut [Complex], factors: &[Complex], errors: &[Complex]| {
+            for (((value, off), &factor), &error) in values.iter_mut().zip(off).zip(factors).zip(errors) {
+                let (factor, error) = (complex::conjugate(factor), complex::conjugate(error));
+                *off = complex::sum(complex::product(*off, factor), complex::product(*value, error));
+                *value = complex::product(*value, factor);
+            }
+        };
+        let half = self.points / 2;
+        for stage in (0..self.log2_points() as usize).rev() {
+            if let (Factors::Twisted { rotations, .. }, Factors::Twisted { rotations: errors, .. }) =
+                (&self.factors, &self.errors)
+                && let (Some(factors), Some(errors)) = (&rotations[stage], &errors[stage])
+            {
+                turn(&mut values, &mut off, factors, errors);
+            }
+            let butterflies = |from: &[Complex]| -> Vec<Complex> {
+                let pairs = from.chunks_exact(2);
+                let sums = pairs.clone().map(|pair| complex::sum(pair[0], pair[1]));
+                sums.chain(pairs.map(|pair| complex::difference(pair[0], pair[1]))).collect()
+            };
+            (values, off) = (butterflies(&values), butterflies(&off));
+            if let (Factors::Merged(factors), Factors::Merged(errors)) = (&self.factors, &self.errors) {
+                turn(&mut values[half..], &mut off[half..], &factors[stage], &errors[stage]);
+            }
+        }
+        if let (Factors::Twisted { twist, .. }, Factors::Twisted { twist: errors, .. }) = (&self.factors, &self.errors)
+        {
+            turn(&mut values, &mut off, twist, errors);
+        }
+        (values, off)
+    }
+
+    /// Takes the variance at `point` from its own ways, whose errors at one stage and another may depend on each other: the sum over stages is right on average alone.
+    fn follow(&mut self, point: usize) {
+        let square = self.ways_to(point).1.into_iter().map(complex::square).sum::<f64>() / self.points as f64;
+        self.incoherent[point] = square - complex::square(self.coherent[point]);
+    }
+}
+
+/// Arrangement, points, and bits of the digits', the key's and the inverse's factors.
+type Tables = (Structure, usize, [u32; 3]);
+
+/// What has been found for tables before: whoever looks for widths or for a set asks again and again.
+static KNOWN: LazyLock<Mutex<HashMap<Tables, [Relative; 2]>>> = LazyLock::new(Mutex::default);
+
+/// The error of an external product's points by the quantisation of the twiddle factors of `spec`, digits being uniform ones of `gadget` and
+/// the key uniform: of the energy of a product whose digits have no mean.
+///
+/// With P_j = D_j K_j a point of digits and key, C_j and I_j a transform's means and variances, κ and T what mixes points in the forward and
+/// inverse transform, point j is off by (C_j^d + C_j^k + C̄_j^i) P_j, by what is mixed into the digits, (I_j^d), into the key, (I_j^k), and by Σ T_jl P_l.
+/// Of random digits and a random key all of these are independent. The digits' mean is the same at all of them: with O its spectrum, point j is off by
+/// K_j times δO_j + (C_j^k + C̄_j^i) O_j, and by K_l times κ_jl O_j + T_jl O_l. A column l of κ is the first-order error of what transforms to 1 at
+/// point l, a row of T the conjugate of one.
+pub(super) fn relative_error(spec: &FixedFftSpec, gadget: Gadget) -> Relative {
+    let points = spec.ring_degree.get() / 2;
+    let tables = (spec.structure, points, [&spec.digits, &spec.key, &spec.inverse].map(|of| of.twiddle_bits));
+    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&tables).copied();
+    let [random, of_mean] = known.unwrap_or_else(|| {
+        let parts = parts(spec);
+        KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(tables, parts);
+        parts
+    });
+    // The energy of −(1 + i)/2 at each point, of the random digits', a share of the whole.
+    let mean = 3.0 / (4f64.powi(gadget.log2_base as i32) - 1.0) / points as f64;
+    Relative {
+        energy: random.energy + mean * of_mean.energy,
+        concentrated: random.concentrated + mean * of_mean.concentrated,
+    }
+}
+
+/// What the tables of `spec` decide: the error without the digits' mean, and what each share of energy in that mean adds.
+fn parts(spec: &FixedFftSpec) -> [Relative; 2] {
+    let [mut digits, mut key, inverse] = [&spec.digits, &spec.key, &spec.inverse].map(|of| Dual::new(spec, of));
+    let points = digits.points;
+    let (ones, ones_off) = digits.forward(&vec![(1.0, 0.0); points]);
+    let size: Vec<f64> = ones.iter().map(|&one| complex::square(one)).collect();
+
+    let mut largest: Vec<usize> = (0..points).collect();
+    largest.sort_unstable_by(|&a, &b| size[b].total_cmp(&size[a]));
+    largest.truncate(FOLLOWED);
+    let columns: Vec<[Vec<Complex>; 2]> = largest
+        .iter()
+        .map(|&point| {
+            digits.follow(point);
+            key.follow(point);
+            // What transforms to 1 at this point.
+            let ways = digits.ways_to(point).0;
+            let one: Vec<Complex> = ways.into_iter().map(|way| complex::scaled(way, 1.0 / points as f64)).collect();
+            [&key, &inverse].map(|transform| transform.forward(&one).1)
+        })
+        .collect();
+    // What the inverse mixes into point j, of random digits and of their mean.
+    let mixed = |at: usize| {
+        let others = columns[at][1].iter().zip(&size).enumerate().filter(|(other, _)| *other != largest[at]);
+        others.fold((0.0, 0.0), |(random, mean), (_, (&row, &size))| {
+            let square = complex::square(row);
+            (random + square, mean + square * size)
+        })
+    };
+    let followed: Vec<(f64, f64)> = (0..largest.len()).map(mixed).collect();
+    // All of it goes somewhere: what does not go to the points that are followed goes to the others alike.
+    let rest = {
+        let total = inverse
+            .incoherent
+            .iter()
+            .zip(&size)
+            .fold((0.0, 0.0), |(random, mean), (&variance, &size)| (random + variance, mean + variance * size));
+        let found = followed.iter().fold((0.0, 0.0), |sum, &one| (sum.0 + one.0, sum.1 + one.1));
+        let others = (points - largest.len()).max(1) as f64;
+        ((total.0 - found.0) / others, (total.1 - found.1) / others)
+    };
+
+    let mut errors = [Relative::default(); 2];
+    for point in 0..points {
+        let at = largest.iter().position(|&other| other == point);
+        let (into_random, into_mean) = at.map_or(rest, |at| followed[at]);
+        let later = complex::sum(key.coherent[point], complex::conjugate(inverse.coherent[point]));
+        let all = complex::sum(digits.coherent[point], later);
+        let random = complex::square(all) + digits.incoherent[point] + key.incoherent[point] + into_random;
+        let own = complex::sum(ones_off[point], complex::product(later, ones[point]));
+        // κ_jl O_j and T_jl O_l meet the same K_l.
+        let crossed: f64 = at.map_or(0.0, |at| {
+            let others = largest.iter().zip(&columns).filter(|(other, _)| **other != point);
+            let terms = others.map(|(&other, [column, _])| {
+                let of_key = complex::product(column[point], ones[point]);
+                let of_inverse = complex::product(complex::conjugate(columns[at][1][other]), ones[other]);
+                2.0 * (of_key.0 * of_inverse.0 + of_key.1 * of_inverse.1)
+            });
+            terms.sum()
+        });
+        let of_mean = complex::square(own) + size[point] * key.incoherent[point] + into_mean + crossed;
+        for (error, part) in errors.iter_mut().zip([random, of_mean]) {
+            let energy = part / points as f64;
+            error.energy += energy;
+            error.concentrated += energy * (size[point] / points as f64 - 1.0);
+        }
+    }
+    errors
+}
+
+/// Arithmetic of complex numbers.
+mod complex {
+    use super::Complex;
+
+    pub fn sum(a: Complex, b: Complex) -> Complex {
+        (a.0 + b.0, a.1 + b.1)
+    }
+
+    pub fn difference(a: Complex, b: Complex) -> Complex {
+        (a.0 - b.0, a.1 - b.1)
+    }
+
+    pub fn product(a: Complex, b: Complex) -> Complex {
+        (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0)
+    }
+
+    pub fn scaled(a: Complex, by: f64) -> Complex {
+        (a.0 * by, a.1 * by)
+    }
+
+    pub fn conjugate(a: Complex) -> Complex {
+        (a.0, -a.1)
+    }
+
+    /// |a|².
+    pub fn square(a: Complex) -> f64 {
+        a.0 * a.0 + a.1 * a.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Where the twiddle factors' quantisation is all of the error, is the error the model's, whatever the widths and the structure?
+    use super::super::tests::{FPT_RULE, product_error, spec};
+    use super::super::{FixedFft, FixedWidths};
+    use super::*;
+
+    const STRUCTURES: [Structure; 3] =
+        [Structure::Merged, Structure::Twisted { log2_radix: 4 }, Structure::Twisted { log2_radix: 1 }];
+
+    /// Each transform's factors in few bits, and all three; the rest so wide that it does not count.
+    fn narrow_twiddles(bits: u32) -> [FixedWidths; 4] {
+        let exact = FixedWidths::uniform(46).with_twiddles(44);
+        [
+            FixedWidths { twiddle: bits, ..exact },
+            FixedWidths { key_twiddle: bits, ..exact },
+            FixedWidths { inverse_twiddle: bits, ..exact },
+            exact.with_twiddles(bits),
+        ]
+    }
+
+    fn of(log2_degree: u32, gadget: Gadget, widths: FixedWidths, structure: Structure) -> FixedFftSpec {
+        spec::<u32>(log2_degree, gadget, 1, widths, FPT_RULE).with_structure(structure)
+    }
+
+    /// What `square` makes of the errors of `count` external products, to `model`: the mean, and its standard deviation as measured.
+    fn ratio(
+        spec: &FixedFftSpec,
+        gadget: Gadget,
+        count: u32,
+        model: f64,
+        square: impl Fn(&[f64]) -> f64,
+    ) -> (f64, f64) {
+        let fft = FixedFft::new(spec.clone()).unwrap();
+        let ratios = (0..count).map(|product| {
+            let (errors, saturations) = product_error::<u32>(&fft, gadget, 2 * gadget.levels, product);
+            assert_eq!(saturations, 0);
+            square(&errors) / model
+        });
+        let (sum, squares) = ratios.fold((0.0, 0.0), |(sum, squares), ratio| (sum + ratio, squares + ratio * ratio));
+        let (count, mean) = (f64::from(count), sum / f64::from(count));
+        (mean, ((squares / count - mean * mean) / (count - 1.0)).sqrt())
+    }
+
+    /// To 5 % and five deviations of the mean over the products, 10 % together.
+    #[test]
+    fn errors_have_the_variance_of_the_tables() {
+        let gadget = Gadget { log2_base: 6, levels: 2 };
+        let variance = |errors: &[f64]| errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64;
+        for structure in STRUCTURES {
+            for (log2_degree, count) in [(8, 120), (10, 30)] {
+                for widths in [16, 20].into_iter().flat_map(narrow_twiddles) {
+                    let spec = of(log2_degree, gadget, widths, structure);
+                    let (mean, deviation) = ratio(&spec, gadget, count, spec.error(gadget, 4, 32).variance, variance);
+                    assert!(deviation < 0.015, "{deviation}");
+                    assert!(
+                        (mean - 1.0).abs() < 0.05 + 5.0 * deviation,
+                        "{structure:?} N 2^{log2_degree} {widths:?}: {mean} ± {deviation} of the model"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Of digits −1 and 0, half of whose energy is their mean: what an error has of the polynomial 1 + X + … + X^(N−1). Nearly all of it is at two points.
+    #[test]
+    fn errors_are_concentrated_as_the_tables_say() {
+        let gadget = Gadget { log2_base: 1, levels: 2 };
+        // The mean square of the product with that polynomial, over N.
+        let with_ones = |errors: &[f64]| {
+            let mut running = -errors.iter().sum::<f64>();
+            let squares = errors.iter().map(|error| {
+                running += 2.0 * error;
+                running * running
+            });
+            squares.sum::<f64>() / (errors.len() * errors.len()) as f64
+        };
+        let mut concentrations = vec![];
+        for structure in STRUCTURES {
+            for widths in narrow_twiddles(18) {
+                let spec = of(8, gadget, widths, structure);
+                let error = spec.error(gadget, 4, 32);
+                let model = error.variance * (1.0 + error.concentration);
+                let (mean, deviation) = ratio(&spec, gadget, 800, model, with_ones);
+                assert!(deviation < 0.04, "{deviation}");
+                assert!(
+                    (mean - 1.0).abs() < 0.05 + 5.0 * deviation,
+                    "{structure:?} {widths:?}: {mean} ± {deviation} of the model, concentration {}",
+                    error.concentration
+                );
+                concentrations.push(error.concentration);
+            }
+        }
+        // The tables decide: from less than a white error has to forty times that.
+        assert!(concentrations.iter().any(|&one| one < -0.4) && concentrations.iter().any(|&one| one > 40.0));
+    }
+
+    /// All three transforms, of equal tables, are off by the same at each point: together by more than the sum of what each adds alone. Merged tables have
+    /// more of that than twisted ones, which are off by others for each coefficient.
+    #[test]
+    fn equal_tables_add_up() {
+        let gadget = Gadget { log2_base: 6, levels: 2 };
+        for structure in STRUCTURES {
+            let [digits, key, inverse, all] =
+                narrow_twiddles(16).map(|widths| relative_error(&of(10, gadget, widths, structure), gadget).energy);
+            let (ratio, least) =
+                (all / (digits + key + inverse), if structure == Structure::Merged { 1.2 } else { 1.01 });
+            assert!((least..1.4).contains(&ratio), "{structure:?}: {ratio}");
+        }
+    }
+}
