@@ -89,7 +89,7 @@ def test_lenet_is_the_network_of_windows_encrypted_too():
     with pytest.warns(SecurityWarning):
         done = lenet.lenet(SMALL_LENET).run(lenet.image_input(SMALL_LENET, image), parameters="osiris-II")
     assert done.correct
-    assert np.allclose(done.outputs["scores"], lenet.scores(weights, image), atol=1e-3)
+    assert np.allclose(done.outputs["scores"], lenet.scores(weights, image), atol=2.0**-15)
 
 
 @pytest.mark.full
@@ -107,6 +107,7 @@ def test_resnet_is_the_network_of_windows_encrypted_too(image):
     with pytest.warns(SecurityWarning):
         done = resnet20.resnet20(SMALL).run(resnet20.image_input(SMALL, image), parameters=REDUCED)
     assert done.correct
+    assert max(done.error.values()) < 2**-20
     assert max(done.bound.values()) < 0.02
     expected = resnet20.scores(SMALL, resnet20.Weights.drawn(SMALL), image)
     # True rectifiers, where these polynomials leave a thirtieth.

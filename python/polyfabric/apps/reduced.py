@@ -2,6 +2,10 @@
 
 Each has every kind of operation of the whole program, on a ring of 2^12 with the same chain of primes: no security, decrypted and compared with
 the same computation by other means.
+
+A run's bound takes every error at its worst, and each stage multiplies it by the steepest slope of the next: it is up to 10^6 times what is ever seen, and a wrong
+program would pass it. So the answers are held to what they are worth, which is measured: four times the largest error that was seen, on Osiris' units, whose
+conversions of moduli are approximate and make up to ten times the error of this computer's.
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ def _helr() -> ExampleProgram:
         lambda: helr_1024.helr_1024(batch),
         example,
         answer,
-        None,
+        2.0**-14,
         None,
         security=0,
         of="64 samples of 40 features in the place of 1,024 of 196",
@@ -62,7 +66,7 @@ def _sorting() -> ExampleProgram:
         lambda: bitonic_sorting.sorting_network(log2, polynomials, gap),
         example,
         lambda outputs: np.array(outputs["numbers"]),
-        1e-2,
+        2.0**-19,
         None,
         security=0,
         of="four numbers and four polynomials a comparison in the place of 2^14 and twelve",
@@ -85,7 +89,8 @@ def _products() -> ExampleProgram:
         lambda: osiris_programs.products(SLOTS),
         example,
         answer,
-        None,
+        # A relative error of a number is 256 times as large in its 256th power.
+        2.0**-5,
         None,
         security=0,
         of="2^11 slots in the place of 2^15",
@@ -108,7 +113,7 @@ def _matrices() -> ExampleProgram:
         lambda: osiris_programs.matrix_vectors(SLOTS, diagonals=DIAGONALS),
         example,
         lambda outputs: np.array(outputs["product"]),
-        None,
+        2.0**-13,
         None,
         security=0,
         of=f"2^11 slots and matrices of {DIAGONALS} diagonals in the place of 2^15 and {osiris_programs.DIAGONALS}",
