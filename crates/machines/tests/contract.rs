@@ -4,6 +4,8 @@
 mod changes;
 #[path = "contract/residue_family.rs"]
 mod residue_family;
+#[path = "contract/rounds.rs"]
+mod rounds;
 
 use polyfabric_kernels::fixed::Stage;
 use polyfabric_machines::audit::{Function, audit};
@@ -12,7 +14,7 @@ use polyfabric_machines::contract::torus::MappedTorus;
 use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::description::{ComponentLiteral, Description, FigureLiteral, Written};
-use polyfabric_machines::engine::schedule::{Event, Item, KindId, MemoryKind, Schedule, Value};
+use polyfabric_machines::engine::schedule::{Event, Item, KindId, MemoryKind, Repeat, Schedule, Value};
 use polyfabric_machines::registry::{MACHINES, MAPPERS, of};
 use polyfabric_machines::torus::widths::Judge;
 use polyfabric_machines::{MachineError, description, descriptions, names, parse};
@@ -139,6 +141,14 @@ fn first(items: &mut [Item], change: &mut impl FnMut(&mut Event) -> bool) -> boo
     items.iter_mut().any(|item| match item {
         Item::Event(event) => change(event),
         Item::Repeat(repeat) => first(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
+    })
+}
+
+/// Applies `change` to the loops among `items`, those in loops too, until it says that it has done something.
+fn loops(items: &mut [Item], change: &mut dyn FnMut(&mut Repeat) -> bool) -> bool {
+    items.iter_mut().any(|item| match item {
+        Item::Event(_) => false,
+        Item::Repeat(repeat) => change(repeat) || loops(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
     })
 }
 

@@ -8,14 +8,14 @@ use crate::audit::same_resources;
 use crate::engine::description::Description;
 use crate::engine::list::{EventList, Source};
 use crate::engine::report::{SimulationReport, Subject};
-use crate::engine::schedule::{Resources, Traffic as Class};
+use crate::engine::schedule::{Resources, Schedule, Traffic as Class};
 use crate::engine::trace::{Trace, TraceOptions, trace};
 use crate::registry;
 use crate::rns::leaf::Leaf;
 use crate::rns::rounds::SharedKeys;
 use crate::rns::traffic::Traffic;
 use polyfabric_kernels::cancel;
-use polyfabric_program::rns::kernel::{KernelProgram, OpKind};
+use polyfabric_program::rns::kernel::{KernelProgram, OpKind, Rounds};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
 use serde::Serialize;
@@ -81,6 +81,25 @@ pub trait ResidueMachine: Sync {
         _keys: &mut SharedKeys,
     ) -> Result<Box<dyn MappedBody>, MachineError> {
         let (machine, program) = (machine.name().to_owned(), program.name.to_string());
+        Err(MachineError::NoRounds { machine, program })
+    }
+
+    /// Carries out `schedule`, that of `rounds` on `machine` or a changed one, whose `bodies` are what [`Self::body`] has made of the rounds' own, on `inputs`
+    /// and the switching keys, with the units' own arithmetic; the outputs of the last round, in order.
+    ///
+    /// # Errors
+    /// [`MachineError::Replay`] if a key or an input is not there, the units do not serve a modulus, or the schedule is wrong;
+    /// [`MachineError::NoRounds`] if the machine's schedules are without loops.
+    fn replay_rounds(
+        &self,
+        machine: &Description,
+        rounds: &Rounds,
+        _bodies: &[&dyn MappedBody],
+        _schedule: &Schedule,
+        _keys: &KeySet,
+        _inputs: &[&RnsPolynomial],
+    ) -> Result<Vec<RnsPolynomial>, MachineError> {
+        let (machine, program) = (machine.name().to_owned(), rounds.name.to_string());
         Err(MachineError::NoRounds { machine, program })
     }
 

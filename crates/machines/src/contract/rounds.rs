@@ -1,12 +1,13 @@
 //! Programs on residue polynomials that repeat, on machines whose schedules may.
 //!
-//! Each body is lowered, scheduled and held against its program by itself, and nothing but its events is kept. The schedule of all rounds is a tree of
-//! loops over them, which the checker goes through as one.
+//! Each body is lowered, scheduled and held against its program by itself, and nothing but its events is kept ([`RoundsMapper`]). The schedule of all
+//! rounds is a tree of loops over them, which the checker goes through as one. With all of its bodies ([`WholeRounds`]) a program is small enough for any
+//! schedule to be held against it, and to be carried out.
 
 use super::MachineError;
 use super::options::{Given, check as check_options};
 use super::residue::mapper;
-use crate::audit::residue::rounds::{BodyMeaning, HeldBody, audit_rounds, changes};
+use crate::audit::residue::rounds::{BodyMeaning, HeldBody, audit_rounds, audit_whole, changes};
 use crate::audit::{AuditError, same_resources};
 use crate::engine::description::Description;
 use crate::engine::energy::{Energy, utilisation};
@@ -19,13 +20,15 @@ use crate::rns::leaf::Leaf;
 use crate::rns::rounds::{SharedKeys, Timed, schedule};
 use crate::rns::traffic::{RoundTraffic, Traffic};
 use polyfabric_kernels::cancel;
-use polyfabric_program::rns::kernel::{KernelProgram, OpKind, Ports, Round};
+use polyfabric_program::rns::kernel::{KernelProgram, OpKind, Ports, Round, Rounds};
+use polyfabric_schemes::rns::{KeySet, RnsPolynomial};
 use serde::Serialize;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A body on a machine, as its mapper has left it.
-pub trait MappedBody: BodyMeaning {
+/// A body on a machine, as its mapper has left it; of its own type, which the mapper knows again when rounds are carried out.
+pub trait MappedBody: BodyMeaning + Any {
     /// Its events, with the names of round 0: of a program's first round, or of a later one.
     fn items(&self, first: bool) -> Arc<Vec<Item>>;
 
@@ -34,6 +37,24 @@ pub trait MappedBody: BodyMeaning {
 
     /// Units, channels and memories of its schedule.
     fn resources(&self) -> &Resources;
+}
+
+/// Which of a body's two forms a round has: that of a program's first round, or that of later ones.
+fn form(round: usize) -> usize {
+    usize::from(round > 0)
+}
+
+/// The schedule of rounds of bodies in `order`; `own` gives a body's events in a form that a round has.
+fn composed(resources: Resources, order: &[usize], own: impl Fn(usize, usize) -> Option<Timed>) -> Schedule {
+    let (mut timed, mut places) = (Vec::new(), BTreeMap::new());
+    let place = |(round, &body): (usize, &usize)| {
+        *places.entry((body, form(round))).or_insert_with(|| {
+            timed.push(own(body, form(round)).unwrap_or_default());
+            timed.len() - 1
+        })
+    };
+    let sequence: Vec<usize> = order.iter().enumerate().map(place).collect();
+    schedule(resources, &sequence, &timed)
 }
 
 /// A body's share of a schedule of rounds.
@@ -203,20 +224,9 @@ impl RoundsMapper {
         let ports: Vec<Ports> = self.bodies.iter().map(|body| body.ports.clone()).collect();
         let fit = Ports::check(&self.name, &order, &ports);
         fit.map_err(|cause| MachineError::mapping(&self.machine, &self.name, cause))?;
-        let mut timed: Vec<Timed> = Vec::new();
-        let mut places = BTreeMap::new();
-        for (number, body) in self.bodies.iter().enumerate() {
-            for (form, (own, _)) in body.forms.iter().enumerate().filter_map(|(form, own)| Some((form, own.as_ref()?)))
-            {
-                places.insert((number, form), timed.len());
-                timed.push(own.clone());
-            }
-        }
-        let form = |round: usize| usize::from(round > 0);
-        let sequence: Vec<usize> =
-            order.iter().enumerate().map(|(round, &body)| places[&(body, form(round))]).collect();
         let resources = self.resources.clone().unwrap_or_default();
-        let schedule = schedule(resources, &sequence, &timed);
+        let own = |body: usize, form: usize| self.bodies[body].forms[form].as_ref().map(|(own, _)| own.clone());
+        let schedule = composed(resources, &order, own);
         audit_rounds(&order, &schedule, &self.held).map_err(|cause| self.failed(cause))?;
         let primary = mapper(&self.machine, &self.name)?.1.primary();
         let primary: Vec<String> = primary.iter().map(|&class| class.to_owned()).collect();
@@ -242,9 +252,90 @@ impl RoundsMapper {
             .traffic_bytes
             .retain(|name, _| traffic.classes().contains_key(name) || matches!(*name, "instructions" | "total"));
         report.not_compulsory_bytes = Some(traffic.not_compulsory());
-        let held_events = timed.iter().map(|(items, _)| items.len() as u64).sum();
+        let forms = self.bodies.iter().flat_map(|body| body.forms.iter().flatten());
+        let held_events = forms.map(|((items, _), _)| items.len() as u64).sum();
         let parts = self.bodies.iter().map(|body| body.part.clone()).collect();
         let clock_hz = self.machine.clock_hz()?;
         Ok(SimulatedRounds { report, parts, held_events, schedule, clock_hz })
+    }
+}
+
+/// A program's rounds on a machine with all of their bodies: other schedules can be held against it, and carried out.
+pub struct WholeRounds {
+    machine: Description,
+    rounds: Rounds,
+    options: Given,
+    bodies: Vec<Box<dyn MappedBody>>,
+    schedule: Schedule,
+}
+
+impl WholeRounds {
+    /// Maps every body of `rounds`, and puts their schedules together. Neither has been held against the program yet.
+    ///
+    /// # Errors
+    /// [`MachineError`] if a body does not fit, the rounds are no program, or the machine's schedules do not repeat.
+    pub fn map(machine: &Description, rounds: Rounds, options: &Given) -> Result<Self, MachineError> {
+        let (kind, residue) = mapper(machine, &rounds.name)?;
+        check_options(kind, machine, options)?;
+        rounds.check().map_err(|cause| MachineError::mapping(machine, &rounds.name, cause))?;
+        let mut keys = SharedKeys::default();
+        let mut bodies = Vec::with_capacity(rounds.bodies.len());
+        for (number, program) in rounds.bodies.iter().enumerate() {
+            let changes = |leaf: &Leaf| changes(&rounds.rounds, number, leaf);
+            bodies.push(residue.body(machine, program, options, &changes, &mut keys)?);
+        }
+        let order: Vec<usize> = rounds.rounds.iter().map(|round| round.body).collect();
+        let resources = residue.resources(machine, &rounds.bodies[order[0]], options)?;
+        let own = |body: usize, form: usize| Some((bodies[body].items(form == 0), bodies[body].cycles()));
+        let schedule = composed(resources, &order, own);
+        Ok(Self { machine: machine.clone(), rounds, options: options.clone(), bodies, schedule })
+    }
+
+    /// The program.
+    pub fn rounds(&self) -> &Rounds {
+        &self.rounds
+    }
+
+    /// Its bodies on the machine, by their numbers.
+    pub fn bodies(&self) -> &[Box<dyn MappedBody>] {
+        &self.bodies
+    }
+
+    /// The schedule of all rounds.
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// Holds `schedule`, the program's own or another one, against program and machine, as [`super::residue::hold`] holds a list of events.
+    ///
+    /// # Errors
+    /// [`MachineError::Audit`] with the first difference.
+    pub fn hold(&self, schedule: &Schedule) -> Result<(), MachineError> {
+        let (_, residue) = mapper(&self.machine, &self.rounds.name)?;
+        let own = residue.resources(&self.machine, &self.rounds.bodies[0], &self.options)?;
+        let bodies: Vec<&dyn BodyMeaning> = self.bodies.iter().map(|body| &**body as &dyn BodyMeaning).collect();
+        let held =
+            same_resources(&own, &schedule.resources).and_then(|()| audit_whole(&self.rounds, schedule, &bodies));
+        held.map_err(|cause| MachineError::Audit {
+            program: self.rounds.name.to_string(),
+            machine: self.machine.name().to_owned(),
+            cause: Box::new(cause),
+        })
+    }
+
+    /// Carries out `schedule`, the program's own or another one, on `inputs`, in the order of those of the first round's body, and the switching keys; the
+    /// outputs of the last round, in order.
+    ///
+    /// # Errors
+    /// [`MachineError::Replay`] if a key or an input is not there, or the schedule is wrong.
+    pub fn replay(
+        &self,
+        schedule: &Schedule,
+        keys: &KeySet,
+        inputs: &[&RnsPolynomial],
+    ) -> Result<Vec<RnsPolynomial>, MachineError> {
+        let (_, residue) = mapper(&self.machine, &self.rounds.name)?;
+        let bodies: Vec<&dyn MappedBody> = self.bodies.iter().map(|body| &**body).collect();
+        residue.replay_rounds(&self.machine, &self.rounds, &bodies, schedule, keys, inputs)
     }
 }

@@ -3,7 +3,7 @@
 use super::chip::Chip;
 use super::machine::{Osiris, SPECS};
 use super::meaning::Names;
-use super::replay::replay;
+use super::replay::{replay, replay_rounds};
 use super::rounds::Body;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::{MapError, Tasks, Work};
@@ -14,14 +14,15 @@ use crate::contract::rounds::MappedBody;
 use crate::contract::{Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
-use crate::engine::schedule::{Item, Resources, ScheduleBuilder};
+use crate::engine::schedule::{Item, Resources, Schedule, ScheduleBuilder};
 use crate::reproduce::{Prediction, ReproduceError};
 use crate::rns::leaf::Leaf;
 use crate::rns::rounds::SharedKeys;
-use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_program::rns::kernel::{KernelProgram, Rounds};
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
+use std::any::Any;
 use std::sync::Arc;
 
 /// Osiris, and machines of systolic units like its own.
@@ -180,6 +181,24 @@ impl ResidueMachine for OsirisKind {
     ) -> Result<Box<dyn MappedBody>, MachineError> {
         let body = Body::new(&Osiris::new(machine)?, program, changes, keys);
         Ok(Box::new(body.map_err(|cause| MachineError::mapping(machine, &program.name, cause))?))
+    }
+
+    fn replay_rounds(
+        &self,
+        machine: &Description,
+        rounds: &Rounds,
+        bodies: &[&dyn MappedBody],
+        schedule: &Schedule,
+        keys: &KeySet,
+        inputs: &[&RnsPolynomial],
+    ) -> Result<Vec<RnsPolynomial>, MachineError> {
+        let own = bodies.iter().map(|&body| (body as &dyn Any).downcast_ref::<Body>());
+        let Some(own) = own.collect::<Option<Vec<_>>>() else {
+            let (machine, program) = (machine.name().to_owned(), rounds.name.to_string());
+            return Err(MachineError::NoRounds { machine, program });
+        };
+        let replayed = replay_rounds(&Osiris::new(machine)?, (rounds, &own), schedule, keys, inputs);
+        replayed.map_err(|error| MachineError::Replay(Box::new(error)))
     }
 }
 

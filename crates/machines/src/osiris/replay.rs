@@ -77,9 +77,20 @@ type Words = Arc<Vec<u64>>;
 
 /// What came to a place, and in which cycles its first tile and its last.
 struct Version {
+    /// When tiles begin to come.
+    begins: i64,
+    /// From when on the first is known to be there: the last's, if they come in an order of their own.
     first: i64,
     last: i64,
     words: Words,
+}
+
+impl Version {
+    /// Whether it comes over what `access` reads from cycle `first` to `last` before that is read: tile by tile, where both move them in one order.
+    fn comes_before(&self, access: &Access, (first, last): (i64, i64)) -> bool {
+        let in_order = access.order == Order::Stream && self.first == self.begins;
+        if in_order { self.first < first || self.last < last } else { self.begins < last }
+    }
 }
 
 /// A round of a program that repeats.
@@ -148,7 +159,7 @@ pub fn replay(
 /// If there is no body, or a round of another one.
 pub fn replay_rounds(
     machine: &Osiris,
-    (rounds, bodies): (&Rounds, &[Body]),
+    (rounds, bodies): (&Rounds, &[&Body]),
     schedule: &Schedule,
     keys: &KeySet,
     inputs: &[&RnsPolynomial],
@@ -187,9 +198,9 @@ impl<'a> Replay<'a> {
     }
 
     /// From now on events are of round `number`, if there is one.
-    fn enter(&mut self, rounds: &'a Rounds, bodies: &'a [Body], number: usize) -> Option<()> {
+    fn enter(&mut self, rounds: &'a Rounds, bodies: &'a [&'a Body], number: usize) -> Option<()> {
         let round = rounds.rounds.get(number)?;
-        let body = &bodies[round.body];
+        let body = bodies[round.body];
         (self.scheduled, self.program) = (&body.scheduled, &body.program);
         self.round = Some(InRound { number, body, round });
         Some(())
@@ -223,7 +234,8 @@ impl Replay<'_> {
         };
         let versions = || self.frames.get(&access.place.offset).into_iter().flatten();
         let found = versions().filter(there).max_by_key(|version| version.last);
-        let found = found.filter(|found| versions().all(|other| other.last <= found.last || other.first >= last));
+        let over = |other: &Version| other.comes_before(access, (first, last));
+        let found = found.filter(|found| versions().all(|other| other.last <= found.last || !over(other)));
         found.map(|version| version.words.clone()).ok_or_else(|| self.not_there(event))
     }
 
@@ -238,12 +250,13 @@ impl Replay<'_> {
 
     fn write(&mut self, event: &Event, access: &Access, words: Words) {
         let last = event.start + i64::from(access.last);
-        let first = if access.order == Order::Any { last } else { event.start + i64::from(access.first) };
+        let begins = event.start + i64::from(access.first);
+        let first = if access.order == Order::Any { last } else { begins };
         let versions = self.frames.entry(access.place.offset).or_default();
         // Whoever reads later begins later: of what is there already, only the last matters.
         let newest = versions.iter().map(|version| version.last).filter(|&last| last < event.start).max();
         versions.retain(|version| newest.is_none_or(|newest| version.last >= newest));
-        versions.push(Version { first, last, words });
+        versions.push(Version { begins, first, last, words });
     }
 
     /// Limbs that leave a unit as tiles, to the places of `accesses`.

@@ -139,6 +139,12 @@ fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
     let schedule = rounds_schedule(body.resources().clone(), &[0, 1, 1], &timed);
     check(&schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
     audit_whole(&rounds, &schedule, &[&body]).unwrap_or_else(|error| panic!("{error}"));
+    // One key for all rounds, under one name, is that of another program.
+    let shared = Body::new(&machine, &rounds.bodies[0], &|_| false, &mut SharedKeys::default()).expect("it fits");
+    let timed = [(shared.items(true), shared.cycles), (shared.items(false), shared.cycles)];
+    let of_one_key = rounds_schedule(shared.resources().clone(), &[0, 1, 1], &timed);
+    let refused = audit_whole(&rounds, &of_one_key, &[&shared]).expect_err("its key is shared");
+    assert!(refused.to_string().contains("has one name in all rounds"), "{refused}");
     let client = ClientKey::for_tests(&set, 3).expect("a key");
     let ids: Vec<KeyId> = rounds.unrolled().expect("a program").keys().keys().copied().collect();
     let keys = client.evaluation_keys(&ids, KeyStorage::TRANSPORT, None, &no_progress).expect("keys");
@@ -151,9 +157,8 @@ fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
         let slots = values.len();
         values = (0..slots).map(|at| values[at] + values[(at + steps) % slots]).collect();
     }
-    let bodies = [body];
     let precision = |schedule: &Schedule| {
-        let parts = replay_rounds(&machine, (&rounds, &bodies), schedule, &keys, &given).ok()?;
+        let parts = replay_rounds(&machine, (&rounds, &[&body]), schedule, &keys, &given).ok()?;
         let scale = lowered.outputs[0].scale.real();
         let found = CkksCiphertext::new(&set, Ciphertext::new(parts), scale, turned.slots()).expect("a level");
         Some(client.precision(&found, &values).expect("it decrypts").expect("as many slots").min_bits)
@@ -161,7 +166,7 @@ fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
     assert!(precision(&schedule).is_some_and(|bits| bits > 12.0));
     let mut wrong = schedule.clone();
     let Some(Item::Repeat(repeat)) = wrong.items.last_mut() else { panic!("a loop of two rounds") };
-    let hadamard = &bodies[0].scheduled.chip.keys;
+    let hadamard = &body.scheduled.chip.keys;
     let events = Arc::make_mut(&mut repeat.body).iter_mut();
     let mut products = events.filter_map(|item| match item {
         Item::Event(event) if hadamard.contains(&event.resource) && event.reads.len() > 2 => Some(event),

@@ -1,0 +1,729 @@
+//! Machines whose schedules keep a program's loops: is a schedule of rounds that of the program without loops, and is every one refused that has one thing
+//! wrong, in one round or in all?
+
+use super::{all_machines, loops};
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_machines::MachineError;
+use polyfabric_machines::audit::residue::{Meaning, Role, audit};
+use polyfabric_machines::contract::Programs;
+use polyfabric_machines::contract::options::Given;
+use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
+use polyfabric_machines::engine::checker::{check, check_every_round};
+use polyfabric_machines::engine::description::{Description, Dimension, Figure};
+use polyfabric_machines::engine::schedule::{
+    Access, Event, Item, KindId, Lines, MemoryKind, OpRef, Place, Repeat, Resources, Schedule, Shift, Value,
+};
+use polyfabric_machines::registry::{changed, of};
+use polyfabric_machines::rns::function::Function;
+use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
+use polyfabric_machines::rns::step::Step;
+use polyfabric_machines::rns::subpolynomials::Subpolynomials;
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
+use polyfabric_program::rns::kernel::{
+    Conversion, KernelBuilder, KernelProgram, LimbSet, PublicPolynomial, Round, Rounds, ValueId, ValueType,
+};
+use polyfabric_runtime::NoProgress;
+use polyfabric_runtime::rns::interpreter;
+use polyfabric_schemes::rns::{
+    Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
+};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+/// Limbs of a ciphertext, and of a digit.
+const LIMBS: usize = 4;
+const DIGIT: usize = 2;
+
+/// Moduli that every machine's words and primes serve.
+fn ring() -> (Arc<Ring>, Arc<Gadget>) {
+    let shape = Shape { log2_degree: 10, limbs: LIMBS + DIGIT, special: 0, ciphertexts: 1, rounds: 1 };
+    let program = build(Operation::Permute, shape).expect("a program");
+    let moduli: Vec<Modulus> = program.moduli.to_vec();
+    let ring = Ring::new(program.degree, &moduli).expect("a ring");
+    let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(LIMBS, DIGIT, DIGIT)).expect("a gadget");
+    (ring, Arc::new(gadget))
+}
+
+fn polynomial(ring: &Ring, seed: i64) -> Arc<PublicPolynomial> {
+    let coefficients = (0..ring.degree().get() as i64).map(|place| (place * 37 + seed * 11) % 2001 - 1000);
+    Arc::new(PublicPolynomial::Narrow(coefficients.collect()))
+}
+
+/// A ciphertext rotated by `steps`, times a public polynomial, and one part of it as often times the other as `products` says.
+fn body((ring, gadget): (&Ring, &Gadget), steps: i64, products: usize) -> Arc<KernelProgram> {
+    let mut builder = KernelBuilder::new(format!("rotate by {steps}"), ring.degree(), ring.moduli()).expect("moduli");
+    let limbs = |limbs: &[_]| LimbSet::new(limbs.iter().copied());
+    let (q, special) = (limbs(gadget.q()), limbs(gadget.special()));
+    let [x0, x1] = [0, 1].map(|part| builder.input("x", part, ValueType::evaluation(q.clone())).expect("an input"));
+    let element = GaloisElement::rotation(ring.degree(), steps);
+    let raise = |digit: &Vec<_>| builder.mod_up(x1, limbs(digit), q.union(&special), Conversion::Balanced);
+    let digits: Vec<ValueId> = gadget.digits().iter().map(raise).collect::<Result<_, _>>().expect("digits");
+    let (b, a) = builder.inner_product(KeyId::Galois(element.value()), &digits).expect("a key");
+    let [b, a] =
+        [b, a].map(|sum| builder.mod_down(sum, special.clone(), Conversion::Balanced, None).expect("a division"));
+    let b = builder.add(x0, b).expect("a sum");
+    let weights = builder.plaintext(&polynomial(ring, steps), ValueType::evaluation(q)).expect("a polynomial");
+    let mut parts: [ValueId; 2] = [b, a].map(|part| {
+        let turned = builder.automorphism(part, element).expect("an automorphism");
+        builder.multiply(turned, weights).expect("a product")
+    });
+    for _ in 0..products {
+        parts[1] = builder.multiply(parts[1], parts[0]).expect("a product");
+    }
+    parts.into_iter().enumerate().for_each(|(part, value)| builder.output("y", part as u16, value));
+    Arc::new(builder.finish().expect("a program"))
+}
+
+/// Rounds of three bodies.
+fn program((ring, gadget): (&Ring, &Gadget), rounds: Vec<Round>) -> Rounds {
+    let bodies = [(1, 0), (2, 2), (3, 1)].map(|(steps, products)| body((ring, gadget), steps, products));
+    let rounds = Rounds { name: "rounds".into(), bodies: bodies.into(), rounds };
+    rounds.check().expect("they fit");
+    rounds
+}
+
+/// Of every machine of the family whether its schedules keep loops.
+fn family() -> Vec<(Description, bool)> {
+    let (ring, gadget) = ring();
+    let rounds = program((&ring, &gadget), vec![Round::of(0); 2]);
+    let repeats = |machine: Description| match WholeRounds::map(&machine, rounds.clone(), &Given::new()) {
+        Ok(_) => Some((machine, true)),
+        Err(MachineError::NoRounds { .. }) => Some((machine, false)),
+        Err(MachineError::Family { .. }) => None,
+        Err(error) => panic!("{error}"),
+    };
+    all_machines().into_iter().filter_map(repeats).collect()
+}
+
+/// Those whose schedules do.
+fn machines() -> Vec<Description> {
+    let machines: Vec<_> = family().into_iter().filter_map(|(machine, repeats)| repeats.then_some(machine)).collect();
+    assert!(!machines.is_empty(), "what is tested here is tested of no machine");
+    machines
+}
+
+/// The machine with memories so small that the program hardly fits: places are written over.
+fn crowded(machine: &Description, rounds: &Rounds) -> Description {
+    let capacity = |(key, figure): (&String, &Figure)| {
+        let (_, unit) = Dimension::of_unit(&figure.written.unit).expect("a unit");
+        let own = figure.value.filter(|_| key.starts_with("memories.") && key.ends_with(".capacity"))?;
+        Some((key.clone(), own, unit))
+    };
+    let capacities: Vec<(String, f64, f64)> = machine.figures().iter().filter_map(capacity).collect();
+    let with = |share: f64| {
+        let smaller = capacities.iter().map(|(key, own, unit)| (key.clone(), (share * own).floor() / unit));
+        let figures: Vec<(String, f64)> = smaller.collect();
+        let machine = changed(machine, &figures).ok()?;
+        WholeRounds::map(&machine, rounds.clone(), &Given::new()).is_ok().then_some(machine)
+    };
+    let (mut fits, mut least) = (1.0, machine.clone());
+    // Halves of the room, and then the last of them in small steps.
+    for step in [0.5, 0.9] {
+        while let Some(smaller) = with(step * fits) {
+            (fits, least) = (step * fits, smaller);
+        }
+    }
+    assert!(fits < 1.0, "{} has no memory that can be smaller", machine.name());
+    least
+}
+
+/// A program that repeats on a machine, with keys and inputs and what the interpreter makes of them.
+struct Case {
+    machine: Description,
+    whole: WholeRounds,
+    keys: KeySet,
+    inputs: Vec<RnsPolynomial>,
+    expected: Vec<RnsPolynomial>,
+}
+
+impl Case {
+    fn new(machine: &Description, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
+        Self::of(machine, (ring, gadget), program((ring, gadget), rounds))
+    }
+
+    /// With little room.
+    fn crowded(machine: &Description, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
+        let rounds = program((ring, gadget), rounds);
+        Self::of(&crowded(machine, &rounds), (ring, gadget), rounds)
+    }
+
+    fn of(machine: &Description, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Rounds) -> Self {
+        let unrolled = rounds.unrolled().expect("a program");
+        let secret = SecretKey::from_coefficients(ring.degree(), vec![1; ring.degree().get()]).expect("a secret");
+        let noise = NoiseDistribution::new(3.2, 1);
+        let maker = KeyMaker { ring, secret: &secret, sparse: None, noise: &noise };
+        let mut keys = KeySet::new(ring.clone());
+        for &key in unrolled.keys().keys() {
+            keys.insert(maker.for_tests(key, gadget, 5).expect("a key"));
+        }
+        let mut state = 1;
+        let mut random = |limbs: &LimbSet| {
+            let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs.as_slice(), Domain::Evaluation);
+            for (limb, words) in polynomial.iter_mut() {
+                words.iter_mut().for_each(|word| *word = ring.modulus(limb).reduce(next(&mut state) >> 8));
+            }
+            polynomial
+        };
+        let inputs: Vec<RnsPolynomial> = unrolled.inputs().map(|(.., value)| random(&value.limbs)).collect();
+        let given: Vec<&RnsPolynomial> = inputs.iter().collect();
+        let expected = interpreter::run(&unrolled, &keys, &given, &NoProgress).expect("it runs");
+        let whole = WholeRounds::map(machine, rounds, &Given::new()).expect("it fits");
+        Self { machine: machine.clone(), whole, keys, inputs, expected }
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.whole.schedule()
+    }
+
+    fn name(&self) -> &str {
+        self.machine.name()
+    }
+
+    /// What the judge says: the audit, then the checker.
+    fn judged(&self, schedule: &Schedule) -> Result<(), String> {
+        self.whole.hold(schedule).map_err(|error| error.to_string())?;
+        check(schedule, &[]).map(|_| ()).map_err(|violation| violation.to_string())
+    }
+
+    /// The same of all events, and of the program without loops.
+    fn judged_unrolled(&self, schedule: &Schedule) -> Result<(), String> {
+        let unrolled = schedule.unrolled();
+        let program = self.whole.rounds().unrolled().expect("a program");
+        let names = Unrolled::new(&self.whole, &unrolled).ok_or("names of no round")?;
+        audit(&program, &unrolled, &names).map_err(|error| error.to_string())?;
+        check(&unrolled, &[]).map(|_| ()).map_err(|violation| violation.to_string())
+    }
+
+    fn replayed(&self, schedule: &Schedule) -> Option<Vec<RnsPolynomial>> {
+        let given: Vec<&RnsPolynomial> = self.inputs.iter().collect();
+        self.whole.replay(schedule, &self.keys, &given).ok()
+    }
+
+    /// Whether the words of a replay are the interpreter's.
+    fn is_right(&self, schedule: &Schedule) -> bool {
+        self.replayed(schedule).is_some_and(|words| words == self.expected)
+    }
+
+    fn kind(&self, event: &Event) -> &str {
+        &self.schedule().resources.kinds[usize::from(event.op.kind.0)].name
+    }
+}
+
+/// What the names in all events of a schedule of rounds mean.
+struct Unrolled<'a> {
+    whole: &'a WholeRounds,
+    /// By body.
+    names: Vec<Box<dyn Meaning + 'a>>,
+    /// Of every name its number, its vectors, and what it is from the start.
+    values: HashMap<Value, (usize, usize, Option<LeafSubpolynomial>)>,
+    count: usize,
+}
+
+impl<'a> Unrolled<'a> {
+    fn new(whole: &'a WholeRounds, unrolled: &Schedule) -> Option<Self> {
+        let names = whole.bodies().iter().map(|body| body.meaning()).collect();
+        let mut made = Self { whole, names, values: HashMap::new(), count: 0 };
+        for item in &unrolled.items {
+            let Item::Event(event) = item else { return None };
+            for access in event.reads.iter().chain(&event.writes) {
+                made.learn(event, access.value)?;
+            }
+        }
+        Some(made)
+    }
+
+    fn round(&self, number: usize) -> Option<&'a Round> {
+        self.whole.rounds().rounds.get(number)
+    }
+
+    fn learn(&mut self, event: &Event, name: Value) -> Option<()> {
+        let number = event.op.ciphertext as usize;
+        let round = self.round(number)?;
+        let body = &self.whole.bodies()[round.body];
+        let own = body.own(number == 0, name.shifted(Shift::ciphertexts(-(number as i64))))?;
+        let leaf = self.names[round.body].leaf(own).map(|leaf| self.in_round(number, leaf));
+        let leaf = leaf.filter(|leaf| number == 0 || !matches!(leaf.leaf, Leaf::Input { .. }));
+        let vectors = self.names[round.body].vectors(own);
+        let next = self.count;
+        let entry = self.values.entry(name).or_insert((next, vectors, leaf));
+        if entry.0 == next {
+            self.count += vectors;
+        }
+        Some(())
+    }
+
+    /// The leaf that a round has in the place of its body's.
+    fn in_round(&self, number: usize, own: LeafSubpolynomial) -> LeafSubpolynomial {
+        let round = &self.whole.rounds().rounds[number];
+        let leaf = match own.leaf {
+            Leaf::Hint { key, row, part, limb } => Leaf::Hint { key: round.key(key), row, part, limb },
+            Leaf::Plaintext { plaintext, limb, values } => {
+                Leaf::Plaintext { plaintext: self.plaintext(number, plaintext), limb, values }
+            }
+            input @ Leaf::Input { .. } => input,
+        };
+        LeafSubpolynomial { leaf, ..own }
+    }
+
+    /// Number of a round's public polynomial among those of all rounds.
+    fn plaintext(&self, number: usize, own: u32) -> u32 {
+        let rounds = self.whole.rounds();
+        let before = &rounds.rounds[..number];
+        before.iter().map(|round| rounds.bodies[round.body].plaintexts.len() as u32).sum::<u32>() + own
+    }
+}
+
+impl Meaning for Unrolled<'_> {
+    fn role(&self, kind: KindId) -> Role {
+        self.names[0].role(kind)
+    }
+    fn step(&self, op: OpRef) -> Option<Step> {
+        let number = op.ciphertext as usize;
+        let round = self.round(number)?;
+        Some(match self.names[round.body].step(OpRef { ciphertext: Value::NONE, ..op })? {
+            Step::One(Function::Automorphism { limb, element, subpolynomial, values }) => {
+                let own = GaloisElement::new(self.whole.rounds().bodies[0].degree, element as usize).ok()?;
+                let element = round.element(own).value() as u32;
+                Step::One(Function::Automorphism { limb, element, subpolynomial, values })
+            }
+            Step::Generated(leaf) => Step::Generated(self.in_round(number, leaf)),
+            Step::Extension { plaintext, from, to } => {
+                Step::Extension { plaintext: self.plaintext(number, plaintext), from, to }
+            }
+            other => other,
+        })
+    }
+    fn composites(&self) -> bool {
+        self.names[0].composites()
+    }
+    fn values(&self) -> usize {
+        self.count
+    }
+    fn number(&self, value: Value) -> Option<usize> {
+        self.values.get(&value).map(|&(number, ..)| number)
+    }
+    fn vectors(&self, value: Value) -> usize {
+        self.values.get(&value).map_or(1, |&(_, vectors, _)| vectors)
+    }
+    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial> {
+        self.values.get(&value).and_then(|&(.., leaf)| leaf)
+    }
+    fn output(&self, output: usize, position: usize, subpolynomial: usize) -> Option<Value> {
+        let last = self.whole.rounds().rounds.len() - 1;
+        let number = self.whole.rounds().rounds[last].body;
+        let own = self.names[number].output(output, position, subpolynomial)?;
+        let name = self.whole.bodies()[number].name(last == 0, own)?;
+        Some(name.shifted(Shift::ciphertexts(last as i64)))
+    }
+    fn is_output(&self, value: Value) -> bool {
+        let all = |parts: usize| (0..2).flat_map(move |output| (0..LIMBS).map(move |limb| (output, limb, parts)));
+        let vectors = self.subpolynomials().count();
+        (0..vectors).flat_map(all).any(|(output, limb, vector)| self.output(output, limb, vector) == Some(value))
+    }
+    fn subpolynomials(&self) -> Subpolynomials {
+        self.names[0].subpolynomials()
+    }
+}
+
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state
+}
+
+/// So many rounds of three bodies, each with public polynomials of its own, some with other rotations.
+fn random_rounds(ring: &Ring, length: usize, state: &mut u64) -> Vec<Round> {
+    let mut drawn = |below: usize| (next(state) >> 33) as usize % below;
+    let different = 1 + drawn(3);
+    let turn = |steps: i64| GaloisElement::rotation(ring.degree(), steps);
+    let mut rounds = Vec::new();
+    for number in 0..length {
+        let body = if drawn(4) == 0 { drawn(different) } else { number % different };
+        let elements = match drawn(3) {
+            0 => vec![(turn(body as i64 + 1), turn(4 + drawn(3) as i64))],
+            _ => Vec::new(),
+        };
+        rounds.push(Round { body, elements, plaintexts: Some(vec![polynomial(ring, 100 + number as i64)]) });
+    }
+    rounds
+}
+
+/// Of every place, by memory and offset: the cycles in which it is read or written, whether it is written, and by which event.
+type Uses = BTreeMap<(u16, u64), Vec<(i64, bool, usize)>>;
+
+/// A change of a loop, in words.
+type Change<'a> = (&'a str, &'a dyn Fn(&mut Repeat));
+
+/// Rounds of these bodies, each with a public polynomial of its own.
+fn rounds_of(ring: &Ring, order: &[usize]) -> Vec<Round> {
+    let own = |(number, &body)| Round { plaintexts: Some(vec![polynomial(ring, number)]), ..Round::of(body) };
+    (0..).zip(order).map(own).collect()
+}
+
+#[test]
+fn a_machine_whose_schedules_are_without_loops_says_so() {
+    let (ring, gadget) = ring();
+    let rounds = program((&ring, &gadget), vec![Round::of(0); 2]);
+    let mut without = 0;
+    for (machine, repeats) in family() {
+        let mapped = WholeRounds::map(&machine, rounds.clone(), &Given::new());
+        assert_eq!(mapped.is_ok(), repeats);
+        let Programs::Residue(mapper) = of(&machine).expect("a mapper").programs() else { panic!("of the family") };
+        if !repeats {
+            let (none, keys) =
+                (Schedule { resources: Resources::default(), items: Vec::new() }, KeySet::new(ring.clone()));
+            let refused = mapper.replay_rounds(&machine, &rounds, &[], &none, &keys, &[]).expect_err("no rounds");
+            assert!(matches!(refused, MachineError::NoRounds { .. }), "{refused}");
+            assert!(refused.to_string().contains(machine.name()), "{refused}");
+            without += 1;
+        }
+    }
+    assert!(without > 0);
+}
+
+#[test]
+fn rounds_are_judged_alike_folded_and_unrolled_and_give_the_interpreters_words() {
+    let (ring, gadget) = ring();
+    for machine in machines() {
+        let mut state = 7;
+        let Programs::Residue(mapper) = of(&machine).expect("a mapper").programs() else { panic!("of the family") };
+        let classes: Vec<String> = mapper.primary().iter().map(|&class| class.to_owned()).collect();
+        for length in [1, 2, 3, 5, 8, 13] {
+            let case = Case::crowded(&machine, (&ring, &gadget), random_rounds(&ring, length, &mut state));
+            case.judged(case.schedule()).unwrap_or_else(|error| panic!("{length} rounds: {error}"));
+            case.judged_unrolled(case.schedule()).unwrap_or_else(|error| panic!("{length} rounds, unrolled: {error}"));
+            let folded = check(case.schedule(), &classes).expect("it is legal");
+            let every = check_every_round(case.schedule(), &classes).expect("it is legal");
+            let rounds = &case.whole.rounds().rounds;
+            let alone: u64 = rounds.iter().map(|round| case.whole.bodies()[round.body].cycles()).sum();
+            assert_eq!((folded.cycles, &folded.stalls), (every.cycles, &every.stalls));
+            assert_eq!((folded.cycles, folded.critical_path), (alone, every.critical_path));
+            assert!(case.is_right(case.schedule()), "{}: {length} rounds", case.name());
+        }
+    }
+}
+
+#[test]
+fn rounds_that_are_alike_are_not_gone_through_one_by_one() {
+    let (ring, gadget) = ring();
+    // A row of two bodies and a third: loops in a loop.
+    let order = [0, 0, 0, 1].into_iter().cycle().take(4000);
+    let rounds = program((&ring, &gadget), order.map(Round::of).collect());
+    for machine in machines() {
+        let whole = WholeRounds::map(&machine, rounds.clone(), &Given::new()).expect("it fits");
+        let checked = check(whole.schedule(), &[]).expect("it is legal");
+        assert!(20 * checked.replayed_events < whole.schedule().event_count(), "{}: {checked:?}", machine.name());
+        whole.hold(whole.schedule()).expect("it is the program");
+    }
+}
+
+#[test]
+fn what_keeps_the_events_alone_makes_the_same_schedule_and_reports_its_traffic() {
+    let (ring, gadget) = ring();
+    for machine in machines() {
+        let case = Case::new(&machine, (&ring, &gadget), rounds_of(&ring, &[0, 1, 1, 2, 1, 1, 2]));
+        let Rounds { name, bodies, rounds } = case.whole.rounds();
+        let mut mapper = RoundsMapper::new(&machine, name, "", &Given::new(), rounds.clone()).expect("rounds");
+        bodies.iter().for_each(|body| mapper.body(body).expect("it fits"));
+        let found = mapper.finish().expect("it is legal");
+        assert_eq!(found.report.cycles, check(case.schedule(), &[]).expect("it is legal").cycles);
+        let mut moved = 0;
+        for placed in case.schedule().events() {
+            let event = placed.to_event();
+            let channel = case.schedule().resources.as_channel(event.resource).is_some();
+            moved += if channel { event.work } else { 0 };
+        }
+        assert_eq!(found.report.traffic_bytes["total"], moved, "{}", case.name());
+        let of_body = |body: usize| rounds.iter().filter(|round| round.body == body).count() as u64;
+        let own: Vec<u64> = found.parts.iter().map(|part| part.rounds).collect();
+        assert_eq!(own, [of_body(0), of_body(1), of_body(2)]);
+        assert_eq!(found.parts.iter().map(|part| part.rounds * part.cycles).sum::<u64>(), found.report.cycles);
+    }
+}
+
+#[test]
+fn rounds_that_are_missing_doubled_exchanged_or_too_early_are_refused_either_way_and_give_other_words() {
+    let (ring, gadget) = ring();
+    let of_three = |repeat: &Repeat| repeat.count == 3;
+    let in_loop = |items: &mut Vec<Item>, change: &dyn Fn(&mut Repeat)| {
+        let here = &mut |repeat: &mut Repeat| {
+            let here = of_three(repeat);
+            if here {
+                change(repeat);
+            }
+            here
+        };
+        assert!(loops(items, here), "the loop of three rounds");
+    };
+    let changes: [Change<'_>; 5] = [
+        ("a round less", &|repeat| repeat.count = 2),
+        ("a round more", &|repeat| repeat.count = 4),
+        ("a round in the middle of the last", &|repeat| repeat.period /= 2),
+        ("names of the round before", &|repeat| repeat.origin = Shift::ciphertexts(0)),
+        ("names that stay", &|repeat| repeat.shift = Shift::default()),
+    ];
+    for machine in machines() {
+        let case = Case::new(&machine, (&ring, &gadget), rounds_of(&ring, &[0, 1, 1, 1, 2]));
+        assert!(case.is_right(case.schedule()));
+        let mut wrongs: Vec<(&str, Schedule)> = Vec::new();
+        for (what, change) in changes {
+            let mut wrong = case.schedule().clone();
+            in_loop(&mut wrong.items, change);
+            wrongs.push((what, wrong));
+        }
+        let mut another = case.schedule().clone();
+        let Some(Item::Repeat(last)) = another.items.last().cloned() else { panic!("a round") };
+        in_loop(&mut another.items, &|repeat| repeat.body = Arc::clone(&last.body));
+        wrongs.push(("another body", another));
+        let mut shorter = case.schedule().clone();
+        shorter.items.pop();
+        wrongs.push(("no last round", shorter));
+        for (what, wrong) in wrongs {
+            assert!(case.judged(&wrong).is_err(), "{}: {what}", case.name());
+            assert!(case.judged_unrolled(&wrong).is_err(), "{}: {what}, unrolled", case.name());
+            assert!(!case.is_right(&wrong), "{}: {what}, words", case.name());
+        }
+    }
+}
+
+#[test]
+fn a_loop_whose_rounds_come_a_cycle_earlier_is_refused_or_computes_the_same() {
+    let (ring, gadget) = ring();
+    for machine in machines() {
+        let case = Case::new(&machine, (&ring, &gadget), rounds_of(&ring, &[0, 1, 1, 1]));
+        let mut earlier = case.schedule().clone();
+        assert!(loops(&mut earlier.items, &mut |repeat| {
+            repeat.period -= u64::from(repeat.count == 3);
+            repeat.count == 3
+        }));
+        let judged = case.judged(&earlier);
+        assert_eq!(judged.is_ok(), case.judged_unrolled(&earlier).is_ok(), "{judged:?}");
+        assert!(judged.is_err() || case.is_right(&earlier), "{}", case.name());
+    }
+}
+
+#[test]
+fn a_key_that_rounds_have_others_in_the_place_of_is_not_shared() {
+    let (ring, gadget) = ring();
+    let turn = |steps: i64| GaloisElement::rotation(ring.degree(), steps);
+    let other = Round { elements: vec![(turn(1), turn(5))], ..Round::of(0) };
+    for machine in machines() {
+        let mixed = vec![Round::of(0), other.clone(), Round::of(0)];
+        let right = Case::new(&machine, (&ring, &gadget), mixed);
+        assert_eq!(right.judged(right.schedule()), Ok(()));
+        // The schedule with one key for all rounds is of another program.
+        let same = Case::new(&machine, (&ring, &gadget), vec![Round::of(0); 3]);
+        assert!(right.judged(same.schedule()).is_err(), "{}: its key is shared", machine.name());
+        assert!(!right.is_right(same.schedule()));
+    }
+}
+
+#[test]
+fn a_machine_that_is_not_the_files_is_refused() {
+    let (ring, gadget) = ring();
+    let changes: [fn(&mut Resources); 4] = [
+        |resources| resources.kinds[0].elements_per_cycle *= 2.0,
+        |resources| resources.kinds[0].latency -= 1,
+        |resources| resources.channels[0].bytes_per_cycle *= 2.0,
+        |resources| {
+            let memory = resources.memories.iter_mut().find_map(|memory| match &mut memory.kind {
+                MemoryKind::Lines(Lines { capacity, .. }) | MemoryKind::OnChip { capacity, .. } => Some(capacity),
+                _ => None,
+            });
+            *memory.expect("a memory on the chip") *= 2;
+        },
+    ];
+    for machine in machines() {
+        let case = Case::new(&machine, (&ring, &gadget), rounds_of(&ring, &[0, 1, 1, 1]));
+        for change in changes {
+            let mut kinder = case.schedule().clone();
+            change(&mut kinder.resources);
+            let refused = case.whole.hold(&kinder).expect_err("kinder");
+            assert!(refused.to_string().contains("are not those that the machine file describes"), "{refused}");
+        }
+    }
+}
+
+/// A round of a body and a loop of three of another, with little room; to be changed in the loop's body, so in all of its rounds.
+struct Looped(Case);
+
+impl Looped {
+    fn all() -> impl Iterator<Item = Self> {
+        let (ring, gadget) = ring();
+        let of = move |machine| Case::crowded(&machine, (&ring, &gadget), rounds_of(&ring, &[0, 1, 1, 1]));
+        machines().into_iter().map(move |machine| Self(of(machine)))
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Vec<Item>)) -> Schedule {
+        let mut changed = self.0.schedule().clone();
+        let Some(Item::Repeat(repeat)) = changed.items.last_mut() else { panic!("a loop") };
+        assert_eq!(repeat.count, 3);
+        change(Arc::make_mut(&mut repeat.body));
+        changed
+    }
+
+    fn with_event(&self, index: usize, change: impl FnOnce(&mut Event)) -> Schedule {
+        self.with(|items| {
+            let Item::Event(event) = &mut items[index] else { panic!("an event") };
+            change(event);
+        })
+    }
+
+    /// The events of the loop's body.
+    fn events(&self) -> Vec<Event> {
+        let Some(Item::Repeat(repeat)) = self.0.schedule().items.last() else { panic!("a loop") };
+        let event = |item: &Item| match item {
+            Item::Event(event) => event.clone(),
+            Item::Repeat(_) => panic!("a loop in a body"),
+        };
+        repeat.body.iter().map(event).collect()
+    }
+
+    /// The first, the middle and the last event of every kind.
+    fn samples(&self) -> BTreeSet<usize> {
+        let mut kinds: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+        for (index, event) in self.events().iter().enumerate() {
+            kinds.entry(event.op.kind.0).or_default().push(index);
+        }
+        kinds.into_values().flat_map(|own| [own[0], own[own.len() / 2], own[own.len() - 1]]).collect()
+    }
+
+    fn on_chip(&self, place: &Place) -> bool {
+        let memory = &self.0.schedule().resources.memories[usize::from(place.memory.0)];
+        matches!(memory.kind, MemoryKind::Lines(_) | MemoryKind::OnChip { .. })
+    }
+}
+
+#[test]
+fn an_event_of_a_loop_that_is_missing_doubled_or_halved_is_refused_whatever_its_kind_and_gives_other_words() {
+    for looped in Looped::all() {
+        let (case, events) = (&looped.0, looped.events());
+        for index in looped.samples() {
+            let kind = case.kind(&events[index]);
+            let without = looped.with(|items| _ = items.remove(index));
+            assert!(case.judged(&without).is_err(), "{} without one {kind}", case.name());
+            assert!(!case.is_right(&without), "{}: words without one {kind}", case.name());
+            let doubled = looped.with(|items| items.push(items[index].clone()));
+            assert!(case.judged(&doubled).is_err(), "{}: a second {kind}", case.name());
+            let half = looped.with_event(index, |event| event.work /= 2);
+            assert!(case.judged(&half).is_err(), "{}: half a {kind}", case.name());
+        }
+    }
+}
+
+#[test]
+fn an_operand_in_a_loop_that_is_another_value_or_another_rounds_is_refused() {
+    for looped in Looped::all() {
+        let (case, events) = (&looped.0, looped.events());
+        let (mut others, mut before) = (0, 0);
+        for index in looped.samples() {
+            let kind = case.kind(&events[index]);
+            for (place, own) in events[index].reads.iter().enumerate() {
+                // Another value of its class, wherever that lies.
+                let other = |read: &&Access| {
+                    read.value.class == own.value.class
+                        && read.value != own.value
+                        && read.place.memory == own.place.memory
+                };
+                if let Some(&Access { value, place: lies, .. }) =
+                    events.iter().flat_map(|event| &event.reads).find(other)
+                {
+                    let wrong = looped.with_event(index, |event| {
+                        (event.reads[place].value, event.reads[place].place) = (value, lies);
+                    });
+                    assert!(case.judged(&wrong).is_err(), "{}: another operand of {kind}", case.name());
+                    others += 1;
+                }
+                if own.value.ciphertext != Value::NONE {
+                    // What another round has under the name.
+                    for ciphertext in [own.value.ciphertext.checked_sub(1), Some(own.value.ciphertext + 1)] {
+                        let Some(ciphertext) = ciphertext else { continue };
+                        let wrong = looped.with_event(index, |event| event.reads[place].value.ciphertext = ciphertext);
+                        assert!(case.judged(&wrong).is_err(), "{}: another round's, for {kind}", case.name());
+                        before += 1;
+                    }
+                }
+            }
+        }
+        assert!(others > 10 && before > 10, "{}: {others} and {before}", case.name());
+    }
+}
+
+#[test]
+fn an_event_of_a_loop_that_comes_a_cycle_earlier_or_later_is_refused_or_computes_the_same() {
+    for looped in Looped::all() {
+        let case = &looped.0;
+        let mut refused = [0; 2];
+        for index in looped.samples() {
+            for (side, by) in [-1, 1].into_iter().enumerate() {
+                let changed = looped.with_event(index, |event| event.start += by);
+                match case.judged(&changed) {
+                    Err(_) => refused[side] += 1,
+                    Ok(()) => assert!(case.is_right(&changed), "{}", case.name()),
+                }
+            }
+        }
+        assert!(refused.iter().all(|&refused| refused > 8), "{}: {refused:?}", case.name());
+    }
+}
+
+#[test]
+fn two_events_of_a_loop_at_once_are_refused_on_every_unit_and_channel() {
+    for looped in Looped::all() {
+        let (case, events) = (&looped.0, looped.events());
+        let mut last: HashMap<u32, usize> = HashMap::new();
+        let mut at_once = HashSet::new();
+        for (index, event) in events.iter().enumerate() {
+            if let Some(before) = last.insert(event.resource.0, index) {
+                let start = events[before].start;
+                let changed = looped.with_event(index, |event| event.start = start);
+                let name = case.schedule().resources.name(event.resource);
+                assert!(check(&changed, &[]).is_err(), "{}: two at once on {name}", case.name());
+                at_once.insert(event.resource);
+            }
+        }
+        assert!(at_once.len() > 4, "{}: {at_once:?}", case.name());
+    }
+}
+
+#[test]
+fn a_read_in_a_loop_before_the_write_and_an_overwrite_before_the_last_read_are_refused() {
+    for looped in Looped::all() {
+        let (case, events) = (&looped.0, looped.events());
+        let mut uses = Uses::new();
+        for (index, event) in events.iter().enumerate() {
+            let mut note = |access: &Access, write: bool| {
+                if looped.on_chip(&access.place) {
+                    let of_place = uses.entry((access.place.memory.0, access.place.offset)).or_default();
+                    of_place.push((event.start + i64::from(access.first), write, index));
+                }
+            };
+            event.reads.iter().for_each(|read| note(read, false));
+            event.writes.iter().for_each(|write| note(write, true));
+        }
+        let (mut early, mut over) = (0, 0);
+        for mut of_place in uses.into_values() {
+            of_place.sort_unstable();
+            for pair in of_place.windows(2) {
+                let [(first, write, before), (second, again, index)] = [pair[0], pair[1]];
+                if before == index {
+                    continue;
+                }
+                let to = match (write, again) {
+                    // The reader in the very cycle of the write, so that no part of it is there in time.
+                    (true, false) => first,
+                    // The next value a cycle before the last read.
+                    (false, true) => first - 1,
+                    _ => continue,
+                };
+                if events[index].start + to - second < 0 {
+                    continue;
+                }
+                let changed = looped.with_event(index, |event| event.start += to - second);
+                assert!(case.judged(&changed).is_err(), "{}: {}", case.name(), case.kind(&events[index]));
+                *(if again { &mut over } else { &mut early }) += 1;
+            }
+        }
+        assert!(early > 5 && over > 0, "{}: {early} reads, {over} overwrites", case.name());
+    }
+}
