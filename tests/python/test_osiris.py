@@ -88,6 +88,7 @@ def test_convolutions_are_matrices():
 def test_mlp_runs_at_full_size():
     done = osiris_programs.mlp().run({"image": np.random.default_rng(0).uniform(0, 1, 784)}, parameters="osiris-I")
     assert done.correct
+    assert max(done.error.values()) < 2**-17
     assert len(done.outputs["scores"]) == 10
 
 
@@ -127,5 +128,5 @@ def test_table_3_has_every_column_and_what_stands_beside_it(monkeypatch):
     assert found["section7.stalls.2"] == 50.0
     assert found["section7.gain.1"] == 1.0
     beside = [row for row in rows if row["beside"] is not None and row["beside"][0] == "Table III (a)"]
-    assert len(beside) == len(osiris._OTHERS)
-    assert [row["failure"] for row in beside if row["value"] is None] == ["the scratchpad is full"]
+    assert [row["beside"][1].partition(",")[0] for row in beside if row["value"] is None] == ["Bootstrap", "HELR-1024"]
+    assert {row["failure"] for row in beside if row["value"] is None} == {"the scratchpad is full"}

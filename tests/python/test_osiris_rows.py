@@ -6,7 +6,9 @@ import json
 
 import pytest
 from polyfabric import _native
-from polyfabric.papers import osiris, osiris_networks, osiris_steps
+from polyfabric.apps.bitonic_sorting import PAPER_SET as SORTING_SET
+from polyfabric.apps.ckks_bootstrapping import FULL_SET
+from polyfabric.papers import osiris, osiris_choices, osiris_networks, osiris_steps
 from polyfabric.papers.osiris_networks import Timed
 from polyfabric.reports import Report
 from polyfabric.rounds import Body, Folded, Round, RoundProgram
@@ -75,18 +77,58 @@ def test_every_published_cell_is_claimed_by_the_model_or_an_application_or_says_
     assert 'has a number of cell "figure11.stalls.64"' in failure
 
 
+PROGRAMS = ("Bootstrap", "HELR-1024", "MLP", "ResNet-20", "Sorting")
+
+
+def beside_table_3(rows):
+    """Of each program the rows of choices beside its default, by the choice in words."""
+    found = {name: {} for name in PROGRAMS}
+    for row in rows:
+        if row["beside"] is not None and row["beside"][0] == "Table III (a)":
+            name, _, words = row["beside"][1].partition(", double hoisting: ")
+            found[name][words] = row
+    return found
+
+
 def test_what_rests_on_another_choice_names_it(rows):
     """Beside table III's cells stand rows of other sets and readings: each says which, or that it was chosen when the time was known."""
-    beside = [row for row in rows if row["beside"] is not None and row["beside"][0] == "Table III (a)"]
-    assert len(beside) == len(osiris._OTHERS) + len(osiris_networks._OTHERS)
-    for row in beside:
-        if row["beside"][1].startswith("ResNet-20"):
-            assert (row["kind"], row["readings"]) == ("calibrated", [])
-        else:
-            assert row["kind"] == "predicted_under_reading"
-    names = {row["beside"][1].partition(": ")[2]: [reading["name"] for reading in row["readings"]] for row in beside}
+    beside = beside_table_3(rows)
+    for name, own in beside.items():
+        for words, row in own.items():
+            if row["kind"] == "calibrated":
+                assert row["readings"] == []
+                assert row["reason"].startswith(osiris_choices.KNOWN), (name, words)
+            else:
+                assert (name, row["kind"]) == ("Bootstrap", "predicted_under_reading")
+    names = {words: [reading["name"] for reading in row["readings"]] for words, row in beside["Bootstrap"].items()}
     assert names["one prime of 40 bits a level"] == ["osiris-bootstrap-single: one prime of 40 bits a level"]
     assert names["one Hadamard unit"] == [osiris._CHAIN["name"], "hadamard=one"]
+    single = beside["Sorting"]["one prime of 40 bits a level"]
+    assert "osiris-bootstrap-IV-single" in single["reason"]
+    loaded = beside["HELR-1024"]["diagonals from memory"]
+    assert "osiris-bootstrap, limb_extension=loaded" in loaded["reason"]
+
+
+def test_every_program_is_timed_with_every_choice_that_applies_to_it(rows):
+    """Limb chain, diagonals of the transforms, the modular reduction and the split of baby and giant steps where a program has a bootstrap."""
+    beside = beside_table_3(rows)
+    of_machine = {choice.words for choice in osiris_choices.READINGS}
+    assert set(beside["MLP"]) == of_machine
+    chains = {"one prime of 40 bits a level", "coefficients to slots in three levels, of 63 diagonals"}
+    chains.add("modular reduction of degree 62 and two doublings")
+    for name in ("Bootstrap", "HELR-1024"):
+        assert of_machine | chains <= set(beside[name])
+    assert set(beside["Sorting"]) == chains | {"steps by the fewest products", "diagonals from memory"}
+    assert set(beside["ResNet-20"]) == {"one prime of 40 bits a level", "steps by the fewest products"}
+
+
+def test_the_sets_of_choices_come_with_the_project():
+    known = {row["name"] for row in json.loads(_native.slot_parameter_sets())}
+    for default, choices in (
+        (FULL_SET, osiris_choices.OF_SET_III),
+        (SORTING_SET, osiris_choices.OF_SORTING),
+    ):
+        assert {choice.set(default) for choice in choices} <= known
 
 
 def test_a_default_has_the_range_over_what_else_the_paper_allows(rows):
@@ -95,9 +137,10 @@ def test_a_default_has_the_range_over_what_else_the_paper_allows(rows):
     for name, value, readings in beside:
         place = ["Table III (a)", f"X, double hoisting: {name}", "ms"]
         made.append({"id": "table3a.x.dh", "beside": place, "value": value, "readings": readings, "reason": ""})
-    osiris._add_ranges(made)
+    osiris_choices.add_ranges(made)
     assert made[0]["range"] == {"least": 1.0, "least_of": "b", "most": 3.0, "most_of": "a", "choices": 3}
-    assert [row["id"] for row in rows if "range" in row] == ["table3a.bootstrap.dh", "table3a.resnet20.dh"]
+    names = ("bootstrap", "mlp", "helr", "sorting", "resnet20")
+    assert [row["id"] for row in rows if "range" in row] == [f"table3a.{name}.dh" for name in names]
 
 
 def test_the_range_stands_in_the_data_and_in_the_table(rows, monkeypatch):
@@ -107,7 +150,7 @@ def test_the_range_stands_in_the_data_and_in_the_table(rows, monkeypatch):
     (default,) = [row for row in compared if row["cell"] == "Bootstrap, double hoisting, 1 TB/s"]
     beside = [row for row in compared if row["cell"].startswith("Bootstrap, double hoisting: ")]
     others = [row for row in beside if "4 TB/s" not in row["cell"]]
-    assert len(others) == len(osiris._OTHERS) - 1
+    assert len(others) == len(osiris_choices.OF_SET_III)
     found = [default["model"], *(row["model"] for row in others)]
     ends = default["range"]
     assert (ends["least"], ends["most"], ends["choices"]) == (min(found), max(found), len(found))
@@ -115,6 +158,7 @@ def test_the_range_stands_in_the_data_and_in_the_table(rows, monkeypatch):
     assert others[found.index(max(found)) - 1]["cell"].endswith(f": {ends['most_of']}")
     table = Report("reproduction", {"paper": "osiris", "rows": compared}).table()
     assert "over the choices" in table
+    assert f"{ends['most']:.4g} ({ends['most_of']})" in " ".join(table.split())
     assert f"{min(found):.4g} to {max(found):.4g}" in table
     # Tables without such a row have no such column.
     plain = [row for row in compared if row["table"] != "Table III (a)"]

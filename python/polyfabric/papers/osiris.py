@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import machines, rounds
 from ..apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from ..apps.bitonic_sorting import sorting
 from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
-from ..apps.helr_1024 import helr_1024
+from ..apps.helr_1024 import Batch, helr_1024
 from ..apps.osiris_programs import LEVELS, SMALL_SET, lola, matrix_vectors, mlp, products
 from ..computer import give_memory_back
 from ..errors import Error
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
 from . import osiris_networks, osiris_timing
+from .osiris_choices import (
+    KNOWN,
+    OF_SET_III,
+    OF_SORTING,
+    READINGS,
+    Beside,
+    Choice,
+    add_ranges,
+)
 from .osiris_roofline import COUNT, Multiplications, drawings, roofline
 from .osiris_steps import figure_11
 from .osiris_timing import CHAIN_IV, HOISTING, planned, unwarned
@@ -42,26 +51,11 @@ _ITERATION = {
 }
 _STAGES = "a stage of each kind is scheduled once, and what passes between stages goes to memory and comes back"
 
-_CHAIN_13 = {
-    "name": "osiris-bootstrap-13: scales of 60 and 56 bits, digits of 13 limbs, P of 12 primes of 39 bits",
-    "evidence": "the scales are those of the library's default bootstrapping set, which table II's note names; alpha and P are not",
-}
-_CHAIN_SINGLE = {
-    "name": "osiris-bootstrap-single: one prime of 40 bits a level",
-    "evidence": "it has the two digits that table II prints, but not the note's double-prime scaling",
-}
+_FASTER = Choice("4 TB/s", readings=("bandwidth=4TB",))
+"""Of bootstrapping, beside the choices: the paper's third bandwidth."""
 
-_OTHERS = (
-    ("osiris-bootstrap-13", (), "scales of 60 and 56 bits, digits of 13 limbs, P of 12 primes of 39 bits"),
-    ("osiris-bootstrap-single", (), "one prime of 40 bits a level"),
-    (FULL_SET, ("steps=products",), "steps by the fewest products"),
-    (FULL_SET, ("steps=rates",), "steps by the rates of units and memory"),
-    (FULL_SET, ("limb_extension=loaded",), "diagonals from memory"),
-    (FULL_SET, ("hadamard=one",), "one Hadamard unit"),
-    (FULL_SET, ("rescaling=separate",), "rescaling apart from the division by P"),
-    (FULL_SET, ("bandwidth=4TB",), "4 TB/s"),
-)
-"""What else the paper allows for its bootstrapping with double hoisting: a set, readings, and what they are in words."""
+_DEGREE_7 = Choice("sigmoid of degree 7, which takes the last of the levels")
+"""Of HELR-1024 alone, another program."""
 
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
@@ -73,25 +67,8 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
             progress(label, done, len(work))
         rows += step()
         give_memory_back()
-    _add_ranges(rows)
+    add_ranges(rows)
     return rows + _ratios(rows)
-
-
-def _add_ranges(rows: list[dict[str, Any]]) -> None:
-    """Gives each default of table III the range of its times over what else the paper allows, from the rows that stand beside it."""
-    for row in rows:
-        if row["beside"] is not None or row["value"] is None or not row["id"].startswith("table3"):
-            continue
-        others = [other for other in rows if other["id"] == row["id"] and other["beside"] is not None]
-        # Another bandwidth is another cell, no choice.
-        own = [other for other in others if not any("bandwidth=" in reading["name"] for reading in other["readings"])]
-        times = {other["beside"][1].partition(": ")[2]: other["value"] for other in own if other["value"] is not None}
-        if not times:
-            continue
-        times["the default"] = row["value"]
-        least, most = min(times, key=times.__getitem__), max(times, key=times.__getitem__)
-        ends = {"least": times[least], "least_of": least, "most": times[most], "most_of": most}
-        row["range"] = {**ends, "choices": len(times)}
 
 
 def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
@@ -119,7 +96,18 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         for bandwidth in ("1TB", "2TB")
         for column, hoisting in HOISTING.items()
     ]
-    work += [(f"bootstrap, {words}", _beside(parameters, given, words)) for parameters, given, words in _OTHERS]
+    others = [
+        (Beside("bootstrap", "Bootstrap", 1e3, "ms"), bootstrapping, FULL_SET, (*OF_SET_III, _FASTER)),
+        (Beside("helr", "HELR-1024", 1e3, "ms"), helr_1024(), FULL_SET, OF_SET_III),
+        (Beside("helr", "HELR-1024", 1e3, "ms"), helr_1024(Batch(degree=7)), FULL_SET, (_DEGREE_7,)),
+        (Beside("mlp", "MLP", 1e6, "us"), mlp(), SMALL_SET, READINGS),
+    ]
+    work += [
+        (f"{row.name}, {choice.words}", _beside(row, program, parameters, choice))
+        for row, program, parameters, choices in others
+        for choice in choices
+    ]
+    work += [(f"sorting, {choice.words}", _sorting_beside(choice)) for choice in OF_SORTING]
     return [*work, ("figure 11", figure_11), *osiris_networks.work()]
 
 
@@ -173,38 +161,60 @@ def _sorting(bandwidth: str, column: str) -> Callable[[], list[dict[str, Any]]]:
 
     def row() -> list[dict[str, Any]]:
         try:
-            machine = machines.load("osiris", [f"hoisting={HOISTING[column]}", f"bandwidth={bandwidth}"])
-            with unwarned():
-                found = rounds.simulated(sorting(), SORTING_SET, machine).to_dict()
+            readings = [f"hoisting={HOISTING[column]}", f"bandwidth={bandwidth}"]
+            seconds, made_of = _sorting_timed(SORTING_SET, readings)
         except Error as error:
             return [failed(cell, error)]
-        report = found["report"]
-        times = ", ".join(f"{body['rounds']} of {1e3 * body['seconds']:.3g} ms" for body in found["bodies"])
-        reason = (
-            f"{_KNOWN}; {CHAIN_IV['name']}; {found['made_of']}: {found['rounds']} stages, {times}, with {found['bootstraps']} bootstraps; "
-            f"{report['traffic_bytes']['total'] / 1e12:.3g} TB from and to memory; {_STAGES}"
-        )
-        return [calibrated(cell, report["seconds"], reason)]
+        return [calibrated(cell, seconds, f"{_KNOWN}; {CHAIN_IV['name']}; {made_of}")]
 
     return row
 
 
-def _beside(parameters: str, choices: tuple[str, ...], words: str) -> Callable[[], list[dict[str, Any]]]:
-    """The row of a bootstrapping with other choices, beside the default's."""
-    place = ["Table III (a)", f"Bootstrap, double hoisting: {words}", "ms"]
-    chains = {"osiris-bootstrap-13": _CHAIN_13, "osiris-bootstrap-single": _CHAIN_SINGLE}
-    readings = [chains.get(parameters, _CHAIN), *osiris_timing.readings(choices)]
+def _sorting_timed(parameters: str, readings: Sequence[str]) -> tuple[float, str]:
+    """Seconds of the schedule of all stages, and what they are made of."""
+    with unwarned():
+        machine = machines.load("osiris", readings)
+        found = rounds.simulated(sorting(), parameters, machine).to_dict()
+    report = found["report"]
+    times = ", ".join(f"{body['rounds']} of {1e3 * body['seconds']:.3g} ms" for body in found["bodies"])
+    return report["seconds"], (
+        f"{found['made_of']}: {found['rounds']} stages, {times}, with {found['bootstraps']} bootstraps; "
+        f"{report['traffic_bytes']['total'] / 1e12:.3g} TB from and to memory; {_STAGES}"
+    )
 
-    def row() -> list[dict[str, Any]]:
+
+def _beside(row: Beside, program: SlotProgram, default: str, choice: Choice) -> Callable[[], list[dict[str, Any]]]:
+    """The row of a program with another choice, beside that of the default set and readings."""
+    place, chain = row.place(choice.words), choice.named(default) if choice.suffix else _CHAIN
+    # Bootstrapping's were there before its default was timed, but for those without a source.
+    early = row.name == "bootstrap" and (choice.source is not None or not choice.suffix)
+
+    def rows() -> list[dict[str, Any]]:
         try:
-            facts, report = _timed(ckks_bootstrapping(parameters), parameters, list(choices))
+            facts, report = _timed(program, choice.set(default), list(choice.readings))
         except Error as error:
-            return [failed("table3a.bootstrap.dh", error, place)]
-        return [
-            predicted("table3a.bootstrap.dh", report["seconds"] * 1e3, _composition(facts, report), place, readings)
-        ]
+            return [failed(row.cell, error, place)]
+        value, made_of = report["seconds"] * row.unit, _composition(facts, report)
+        if early:
+            return [predicted(row.cell, value, made_of, place, [chain, *osiris_timing.readings(choice.readings)])]
+        return [calibrated(row.cell, value, f"{KNOWN}; {choice.named_on(default)}; {made_of}", place)]
 
-    return row
+    return rows
+
+
+def _sorting_beside(choice: Choice) -> Callable[[], list[dict[str, Any]]]:
+    """The row of sorting with another choice, beside the default's."""
+    row = Beside("sorting", "Sorting", 1.0, "s")
+    place = row.place(choice.words)
+
+    def rows() -> list[dict[str, Any]]:
+        try:
+            seconds, made_of = _sorting_timed(choice.set(SORTING_SET), choice.readings)
+        except Error as error:
+            return [failed(row.cell, error, place)]
+        return [calibrated(row.cell, seconds, f"{KNOWN}; {choice.named_on(SORTING_SET)}; {made_of}", place)]
+
+    return rows
 
 
 def _waiting(report: dict[str, Any]) -> float:

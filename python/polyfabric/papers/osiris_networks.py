@@ -14,7 +14,7 @@ from typing import Any
 from .. import machines, rounds
 from ..apps import lenet, resnet20
 from ..errors import Error
-from ..slot_parameters import SlotParameters
+from .osiris_choices import KNOWN, OF_RESNET, Beside, Choice
 from .osiris_roofline import LANES, Multiplications, roofline
 from .osiris_timing import HOISTING, planned, unwarned
 from .rows import calibrated, failed, predicted, untold
@@ -34,35 +34,7 @@ _ROTATIONS: Reading = {
     "name": "the multiplexed parallel convolution of Lee et al., counted by its steps for our packing; baby and giant steps of the width that has fewest",
     "evidence": "section VI names Lee et al. and BSGS, and prints neither count",
 }
-_KNOWN = "calibrated: the choice was added when the default's time was known; the default was not changed"
 _ONCE = rounds.MADE_OF
-
-_SINGLE = SlotParameters.of(
-    "ckks",
-    name="osiris-bootstrap-IV-single",
-    ring_degree=65536,
-    q=[{"pair_bits": 48, "count": 1}, {"bits": 36, "count": 9}, {"bits": 39, "count": 3}, {"bits": 40, "count": 12}],
-    p=[{"bits": 40, "count": 14}],
-    gadget={"hybrid": {"digit_limbs": 14}},
-    scale_log2=36.0,
-    secret={"sparse-ternary": 1024},
-    ephemeral_weight=32,
-    bootstrap={
-        "coefficients_to_slots": 4,
-        "slots_to_coefficients": 3,
-        "range": 17,
-        "degree": 30,
-        "doublings": 3,
-    },
-    noise_std=3.2,
-)
-"""Set IV with one prime of 40 bits for each level of bootstrapping, as `osiris-bootstrap-single` has set III: the two digits that table II prints."""
-
-_OTHERS = (
-    ("one prime of 40 bits a level of bootstrapping, two digits", (), True),
-    ("steps by the fewest products", ("steps=products",), False),
-)
-"""What else the paper allows: in words, readings, and whether the set has single primes. They were added when the default's time was known."""
 
 _STEPS = (
     (
@@ -125,13 +97,13 @@ class Timed:
 
 
 @cache
-def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, single: bool = False) -> Timed:
-    """ResNet-20 on the machine with those readings, and so many times its lanes, with which a tile grows; with single primes if it is asked for."""
+def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, parameters: str = resnet20.PAPER_SET) -> Timed:
+    """ResNet-20 on the machine with those readings, and so many times its lanes, with which a tile grows; on another set if it is asked for."""
     machine = machines.load("osiris", readings)
     if lanes > 1:
         machine = machines.Machine(machine.native.changed([("units.ntt.lanes", float(lanes * LANES))]))
     with unwarned():
-        found = rounds.simulated(resnet20.rounds(), _SINGLE if single else resnet20.PAPER_SET, machine)
+        found = rounds.simulated(resnet20.rounds(), parameters, machine)
     timed = Timed(work=Multiplications(lanes * LANES))
     timed.schedule(found.facts[0]["parameters"]["ring_degree"], found.report.to_dict())
     for body, facts, part in zip(found.program.bodies, found.facts, found.parts, strict=True):
@@ -150,7 +122,7 @@ def work() -> list[tuple[str, Callable[[], list[Row]]]]:
             for column, name in HOISTING.items()
         ]
     cells.append(("resnet20, 4TB/s", _fast))
-    cells += [(f"resnet20, {words}", _other(words, readings, single)) for words, readings, single in _OTHERS]
+    cells += [(f"resnet20, {choice.words}", _other(choice)) for choice in OF_RESNET]
     cells += [(f"resnet20, {words}", _step(words, readings)) for words, readings in _STEPS]
     cells += [
         (f"resnet20, {lanes} times the lanes, {bandwidth}/s", _wider(lanes, bandwidth)) for lanes, bandwidth in _WIDER
@@ -211,15 +183,17 @@ def _fast() -> list[Row]:
     return _guarded(cell, None, rows)()
 
 
-def _other(words: str, readings: Sequence[str], single: bool) -> Callable[[], list[Row]]:
-    place = ["Table III (a)", f"ResNet-20, double hoisting, 1 TB/s: {words}", "ms"]
+def _other(choice: Choice) -> Callable[[], list[Row]]:
+    row = Beside("resnet20", "ResNet-20", 1e3, "ms")
+    place = row.place(choice.words)
 
     def rows() -> list[Row]:
-        timed = resnet20_timed(("hoisting=double", "bandwidth=1TB", *readings), single=single)
-        reason = f"{_KNOWN}; {_ONCE}; {timed.words}"
-        return [calibrated("table3a.resnet20.dh", 1e3 * timed.seconds, reason, place)]
+        readings = ("hoisting=double", "bandwidth=1TB", *choice.readings)
+        timed = resnet20_timed(readings, parameters=choice.set(resnet20.PAPER_SET))
+        reason = f"{KNOWN}; {choice.named_on(resnet20.PAPER_SET)}; {_ONCE}; {timed.words}"
+        return [calibrated(row.cell, row.unit * timed.seconds, reason, place)]
 
-    return _guarded("table3a.resnet20.dh", place, rows)
+    return _guarded(row.cell, place, rows)
 
 
 def _step(words: str, readings: Sequence[str]) -> Callable[[], list[Row]]:

@@ -235,16 +235,24 @@ mod tests {
         }
         let set = parameters("osiris-IV").expect("a set");
         assert_eq!((set.max_level(), set.gadget().digits()[0].len()), (9, 5));
-        // The table's note: alpha = 14 and log QP = 1630 with bootstrapping, of which each choice but the first gives something up.
-        for (name, left, alpha, digits, log2_qp) in [
-            ("osiris-bootstrap", 8, 14, 3, 1629.0),
-            ("osiris-bootstrap-IV", 9, 14, 3, 1629.0),
-            ("osiris-bootstrap-13", 8, 13, 3, 1625.0),
-            ("osiris-bootstrap-single", 8, 14, 2, 1493.0),
+        // The table's note: alpha = 14 and log QP = 1630 with bootstrapping, of which each choice but the first gives something up. Levels of coefficients
+        // to slots and of the modular reduction are choices too.
+        for (name, left, levels, alpha, digits, log2_qp) in [
+            ("osiris-bootstrap", 8, 15, 14, 3, 1629.0),
+            ("osiris-bootstrap-IV", 9, 15, 14, 3, 1629.0),
+            ("osiris-bootstrap-13", 8, 15, 13, 3, 1625.0),
+            ("osiris-bootstrap-single", 8, 15, 14, 2, 1493.0),
+            ("osiris-bootstrap-to-slots-3", 8, 14, 14, 3, 1579.0),
+            ("osiris-bootstrap-degree-62", 8, 15, 14, 3, 1629.0),
+            ("osiris-bootstrap-degree-44", 8, 16, 14, 3, 1628.0),
+            ("osiris-bootstrap-IV-single", 9, 15, 14, 2, 1529.0),
+            ("osiris-bootstrap-IV-to-slots-3", 9, 14, 14, 3, 1582.0),
+            ("osiris-bootstrap-IV-degree-62", 9, 15, 14, 3, 1629.0),
         ] {
             let set = parameters(name).expect("a set");
             let found = (set.max_level(), set.gadget().digits()[0].len(), set.gadget().digits().len());
-            assert_eq!(found, (left + 3 + 8 + 4, alpha, digits), "{name}");
+            assert_eq!(found, (left + levels, alpha, digits), "{name}");
+            assert!(set.log2_q(set.max_level()) + set.log2_p() <= 1630.0, "{name}");
             assert_eq!(set.levels_left(), Some(left), "{name}");
             assert!((set.log2_q(set.max_level()) + set.log2_p() - log2_qp).abs() < 1.5, "{name}");
             assert!(set.moduli().iter().all(|modulus| modulus.bits() <= 40), "{name}");
