@@ -38,8 +38,9 @@ def measured(planned: Plan) -> float:
     return time.process_time() - begin
 
 
+# A sum alone is some tenths of a millisecond, which threads take to start.
 @ALONE
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"ckks_small_sum"}))
 def test_the_cost_is_what_an_execution_takes(name: str) -> None:
     planned = PROGRAMS[name].plan()
     # Executions of milliseconds differ by their half, and so does what a computer with other work takes for all of them: rates are measured anew too.
