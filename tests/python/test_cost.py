@@ -20,6 +20,12 @@ from polyfabric.runnable import Runnable
 from polyfabric.schemes.plan import Plan
 
 WITHIN = 1.5
+"""Of a whole run, in a process of its own."""
+
+EXECUTION_WITHIN = 2.0
+"""Of an execution alone: memory that is written for the first time, which a first execution's keys are, takes a tenth of a ns a byte or three, as the
+operating system and what is below it have it."""
+
 ROUNDS = 3
 
 PROGRAMS = {name: value for name, value in vars(costed_programs).items() if isinstance(value, Runnable)}
@@ -49,7 +55,7 @@ def test_the_cost_is_what_an_execution_takes(name: str) -> None:
         timing.lookup_times.cache_clear()
         timing.fresh_memory.cache_clear()
         ratios.append(planned.processor_seconds() / measured(planned))
-    assert 1 / WITHIN <= median(ratios) <= WITHIN, ratios
+    assert 1 / EXECUTION_WITHIN <= median(ratios) <= EXECUTION_WITHIN, ratios
 
 
 def called(*arguments: str) -> tuple[dict[str, Any], float]:
