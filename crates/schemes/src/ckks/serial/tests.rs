@@ -139,7 +139,8 @@ fn files_on_disk() {
 #[test]
 fn a_file_that_nobody_wants_any_more_is_not_there() {
     let client = client("toy-10");
-    let path = std::env::temp_dir().join(format!("polyfabric-given-up-{}.ckks", std::process::id()));
+    let own = format!("polyfabric-given-up-{}.ckks", std::process::id());
+    let path = std::env::temp_dir().join(&own);
     let (token, place) = (Token::new(), path.clone());
     token.cancel();
     let writer = std::thread::spawn(move || {
@@ -147,7 +148,7 @@ fn a_file_that_nobody_wants_any_more_is_not_there() {
         let _ = save(&client, &place);
     });
     assert!(writer.join().is_err_and(|payload| payload.is::<Cancelled>()));
-    let left = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("polyfabric-given-up-");
+    let left = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(&own);
     let files = std::fs::read_dir(std::env::temp_dir()).expect("a folder");
     assert_eq!(files.flatten().filter(left).count(), 0, "neither {} nor a part of it", path.display());
 }
