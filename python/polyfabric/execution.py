@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .machines import Machine
     from .schemes.context import Parameters
 
-HERE = ("cpu", "interpreter")
+HERE = ("cpu", "gpu", "interpreter")
 """Places to run that are this computer."""
 
 PLANS: Mapping[str, type[Plan]] = {"elements": ElementPlan, "slots": SlotPlan}
@@ -33,7 +33,7 @@ PLANS: Mapping[str, type[Plan]] = {"elements": ElementPlan, "slots": SlotPlan}
 
 
 def place(on: str, readings: Sequence[str] = ()) -> Machine | None:
-    """The machine called `on`, or of the file `on`, by one reading of its paper; nothing for this computer's "cpu" and "interpreter"."""
+    """The machine called `on`, or of the file `on`, by one reading of its paper; nothing for what is of this computer, `HERE`."""
     if on in HERE:
         if readings:
             raise InputError(
@@ -104,6 +104,7 @@ def run_plan(
     """
     on = _place_of(planned, on)
     expect_threads(on, threads)
+    planned.expect_place(on)
     planned.check_flood(flood)
     flat = planned.program.flatten(inputs)
     expected = planned.evaluate(flat)
@@ -159,8 +160,8 @@ def execute(
         results, simulation = mapped.replay(server, ciphertexts, progress)
         lap("replay")
     else:
-        count = None if on == "interpreter" else workers(threads)
-        results = planned.compute(server, ciphertexts, count, progress)
+        planned.expect_place(on)
+        results = planned.compute(server, ciphertexts, on, workers(threads), progress)
         lap("execute")
     return planned.hidden(server, results), simulation
 

@@ -69,7 +69,7 @@ class Runnable(TracedProgram):
     ) -> RunResult:
         """Encrypts, executes, decrypts, and compares with the program in the clear. `inputs` are a dictionary, by name.
 
-        `on` is "cpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, carried out on the ciphertexts with
+        `on` is "cpu", "gpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, carried out on the ciphertexts with
         its arithmetic. Without `parameters`, the cheapest set that carries the program is taken; those of your own are `pf.SlotParameters` or a file, of CKKS
         and BGV. `max_failure` is log2 of the failure probability that is accepted, -128 without it; of CKKS it is what the bounds of errors are drawn
         for. A set below `security` bits is refused; without it, one of your own below 128. With `public`, inputs are encrypted with the public

@@ -6,6 +6,7 @@
 mod clock;
 mod compare;
 mod errors;
+mod gpu;
 mod integers;
 mod machine;
 mod ours;
@@ -61,6 +62,8 @@ struct Arguments {
 enum Subject {
     /// Operations on encrypted integers, both sides at a failure probability of 2^-128, in processor time and time that passes.
     Integers(integers::Arguments),
+    /// Bootstraps and key switches on the GPU, for batches of many sizes; our side alone.
+    Gpu(gpu::Arguments),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +84,8 @@ enum BenchError {
     Ours(#[from] ours::OursError),
     #[error(transparent)]
     Integers(#[from] integers::OwnError),
+    #[error(transparent)]
+    Gpu(#[from] polyfabric_runtime::gpu::GpuError),
 }
 
 /// The unrolled keys that a set is measured with besides the plain one.
@@ -117,8 +122,10 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), BenchError> {
     let isa = Isa::selected()?;
-    if let Some(Subject::Integers(asked)) = &arguments.subject {
-        return integers(arguments, asked, isa);
+    match &arguments.subject {
+        Some(Subject::Integers(asked)) => return integers(arguments, asked, isa),
+        Some(Subject::Gpu(asked)) => return on_card(arguments, asked),
+        None => {}
     }
     let sets = chosen(arguments)?;
     let peer = peer(arguments)?;
@@ -158,6 +165,22 @@ fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Res
     Ok(())
 }
 
+/// Every set that is asked for, on the first card.
+fn on_card(arguments: &Arguments, asked: &gpu::Arguments) -> Result<(), BenchError> {
+    let results = gpu::measure(asked)?;
+    if let Some(path) = &arguments.output {
+        report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
+        println!("rows written to {}", path.display());
+    }
+    match results.rows.iter().find(|row| row.wrong > 0) {
+        Some(row) => {
+            let (set, wrong, decrypted) = (row.set.clone(), row.wrong, row.batch);
+            Err(BenchError::Wrong { side: "Polyfabric on the card", set, wrong, decrypted })
+        }
+        None => Ok(()),
+    }
+}
+
 /// A small batch of each side: every result must decrypt to its message.
 fn check(sets: &[Set], mut peer: Option<Peer>) -> Result<(), BenchError> {
     // Nine a thread: a bundle of eight that go side by side, and one that goes alone.
@@ -181,7 +204,7 @@ fn check(sets: &[Set], mut peer: Option<Peer>) -> Result<(), BenchError> {
             [("Polyfabric", KeyUnrolling::ONE), ("Polyfabric with an unrolled key", KeyUnrolling::TWO)]
         {
             let keys = ours::Keys::generate(set, unrolling)?;
-            judge(side, set, keys.side(set).round(batch, threads, clock))?;
+            judge(side, set, keys.side(set, None).round(batch, threads, clock))?;
         }
     }
     let sides = if peer.is_some() { "both sides" } else { "our side" };
@@ -214,7 +237,7 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
         for runs in runs.chunk_by(|a, b| a.0 == b.0) {
             let unrolling = runs[0].0;
             let keys = ours::Keys::generate(set, unrolling)?;
-            let mut ours = keys.side(set);
+            let mut ours = keys.side(set, None);
             for &(_, configuration) in runs {
                 let Configuration { batch, threads } = configuration;
                 eprintln!("[{}/{}] {}: batch {batch}, {threads} thread(s)", index + 1, sets.len(), set.name);

@@ -1,4 +1,4 @@
-//! Our side: kernel programs of one bootstrap and of one key switch, executed by the CPU runtime.
+//! Our side: kernel programs of one bootstrap and of one key switch, executed by the CPU runtime, or by that of a card.
 
 use crate::set::Set;
 use crate::side::{MESSAGES, SLOT_BITS, Side, table};
@@ -7,10 +7,14 @@ use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, 
 use polyfabric_program::tfhe::kernel::{KernelProgram, Op, OpKind, Output, ValueId, key_switch_body};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, LoweringError, TfheLowering, lower};
 use polyfabric_runtime::NoProgress;
-use polyfabric_runtime::tfhe::{RunError, cpu::Executor};
+use polyfabric_runtime::gpu::{self, Cuda};
+use polyfabric_runtime::tfhe::{RunError, cpu};
 use polyfabric_schemes::tfhe::server_key::no_progress;
 use polyfabric_schemes::tfhe::{ClientKey, KeyError, KeyUnrolling, LweBatch, LweKind, RandomnessError, ServerKey};
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// What can go wrong before anything is measured.
 #[derive(Debug, thiserror::Error)]
@@ -55,18 +59,27 @@ impl Keys {
         })
     }
 
-    /// Our side on these keys.
-    pub fn side(&self, set: &Set) -> Box<dyn Side + '_> {
+    /// Our side on these keys: on the CPU, or on `card`.
+    pub fn side(&self, set: &Set, card: Option<&Arc<Cuda>>) -> Box<dyn Side + '_> {
         match self {
-            Self::Torus32(pair) => Box::new(Ours::new(set, pair)),
-            Self::Torus64(pair) => Box::new(Ours::new(set, pair)),
+            Self::Torus32(pair) => Box::new(Ours::new(set, pair, card)),
+            Self::Torus64(pair) => Box::new(Ours::new(set, pair, card)),
         }
     }
+}
+
+/// What carries the programs out.
+enum Executor<'k, T: Torus> {
+    Cpu(cpu::Executor<'k, T>),
+    Card(gpu::Executor<T, Cuda>),
 }
 
 struct Ours<'k, T: Torus> {
     set: Set,
     keys: &'k Pair<T>,
+    card: Option<Arc<Cuda>>,
+    /// Of the last run.
+    on_card: Cell<Duration>,
     executor: Option<Executor<'k, T>>,
     programs: Option<Programs>,
     messages: Vec<usize>,
@@ -126,10 +139,12 @@ impl Programs {
 }
 
 impl<'k, T: Torus> Ours<'k, T> {
-    fn new(set: &Set, keys: &'k Pair<T>) -> Self {
+    fn new(set: &Set, keys: &'k Pair<T>, card: Option<&Arc<Cuda>>) -> Self {
         Self {
             set: set.clone(),
             keys,
+            card: card.cloned(),
+            on_card: Cell::default(),
             executor: None,
             programs: None,
             messages: Vec::new(),
@@ -143,9 +158,14 @@ impl<'k, T: Torus> Ours<'k, T> {
         if self.programs.as_ref().is_none_or(|programs| programs.batch != batch) {
             self.programs = Some(Programs::new(&self.set, batch, self.keys.server.unrolling())?);
         }
-        if self.executor.as_ref().is_none_or(|executor| executor.threads() != threads) {
-            self.executor = None;
-            self.executor = Some(Executor::new(&self.keys.server, threads)?);
+        match (&self.card, &self.executor) {
+            (Some(_), Some(_)) => {}
+            (Some(card), None) => self.executor = Some(Executor::Card(gpu::Executor::new(card, &self.keys.server)?)),
+            (None, Some(Executor::Cpu(executor))) if executor.threads() == threads => {}
+            (None, _) => {
+                self.executor = None;
+                self.executor = Some(Executor::Cpu(cpu::Executor::new(&self.keys.server, threads)?));
+            }
         }
         // The message's low bits come from a ciphertext's mask, which is uniform.
         let random = self.keys.client.encrypt(LweKind::Small, &vec![T::default(); batch])?;
@@ -163,7 +183,16 @@ impl<'k, T: Torus> Ours<'k, T> {
         let (Some(executor), Some(programs)) = (&self.executor, &self.programs) else {
             unreachable!("a side is prepared before it is run");
         };
-        executor.run(program(programs), inputs, &NoProgress).expect("prepared inputs fit their program")
+        let outputs = match executor {
+            Executor::Cpu(executor) => executor.run(program(programs), inputs, &NoProgress),
+            Executor::Card(executor) => {
+                executor.run(program(programs), &self.keys.server, inputs, &NoProgress).map(|ran| {
+                    self.on_card.set(ran.on_card);
+                    ran.outputs
+                })
+            }
+        };
+        outputs.unwrap_or_else(|error| panic!("prepared inputs fit their program: {error}"))
     }
 
     fn phases(&self, kind: LweKind, batch: &BTreeMap<String, LweBatch<T>>) -> Vec<T> {
@@ -185,6 +214,10 @@ impl<T: Torus> Side for Ours<'_, T> {
 
     fn key_switch(&mut self) {
         self.switched = self.run(|programs| &programs.key_switch, &self.bootstrapped);
+    }
+
+    fn seconds_on_card(&self) -> f64 {
+        self.on_card.get().as_secs_f64()
     }
 
     fn bootstrap_errors(&self) -> Vec<f64> {

@@ -1,6 +1,7 @@
 //! Keys and ciphertexts.
 
 use crate::failure::{Failure, Kind, detached};
+use crate::gpu::AnyOnCard;
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use crate::signature::PySignature;
@@ -38,6 +39,8 @@ pub struct PyServerKey {
     expanded: Arc<AnyServerKey>,
     /// What executions have transformed of it.
     transformed: Arc<TransformedKey>,
+    /// What executions on a card have brought there of it.
+    on_card: Arc<AnyOnCard>,
     /// What errors call it: its file.
     name: String,
 }
@@ -53,6 +56,11 @@ impl PyServerKey {
         &self.transformed
     }
 
+    /// What executions have brought to a card.
+    pub fn on_card(&self) -> &AnyOnCard {
+        &self.on_card
+    }
+
     /// Fails unless `inputs` are under the client key that the server's keys were made with.
     pub fn expect_own(&self, inputs: &PyCiphertexts) -> Result<(), Failure> {
         let (key, set) = (&self.expanded, self.expanded.parameters().name());
@@ -66,7 +74,13 @@ impl PyServerKey {
             AnyCompressedServerKey::Torus32(key) => AnyServerKey::Torus32(key.expand(&hook)),
             AnyCompressedServerKey::Torus64(key) => AnyServerKey::Torus64(key.expand(&hook)),
         };
-        Self { compressed: Arc::new(compressed), expanded: Arc::new(expanded), transformed: Arc::default(), name }
+        Self {
+            compressed: Arc::new(compressed),
+            expanded: Arc::new(expanded),
+            transformed: Arc::default(),
+            on_card: Arc::default(),
+            name,
+        }
     }
 }
 

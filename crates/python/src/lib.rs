@@ -2,6 +2,7 @@
 
 mod elements;
 mod failure;
+mod gpu;
 mod integers;
 mod isa;
 mod kernel;
@@ -26,6 +27,8 @@ mod _native {
     const DEFAULT_FAILURE_LOG2: f64 = polyfabric_planner::DEFAULT_FAILURE_LOG2;
     #[pymodule_export]
     use crate::elements::{built_in, built_in_names};
+    #[pymodule_export]
+    use crate::gpu::gpu;
     #[pymodule_export]
     use crate::isa::instruction_set;
     #[pymodule_export]

@@ -20,7 +20,7 @@ from .run_options import RunOptions
     default="cpu",
     show_default=True,
     metavar="PLACE",
-    help="cpu, interpreter, or a machine (polyfabric machines lists them), by name or as a file.toml of yours.",
+    help="cpu, gpu, interpreter, or a machine (polyfabric machines lists them), by name or as a file.toml of yours.",
 )
 @click.option(
     "--params",

@@ -80,9 +80,9 @@ def _step(options: RunOptions, scheme: str) -> int:
     if options.step != "execute":
         if options.threads is not None:
             raise InputError("--threads is of what is executed; give it with --step execute, or without --step")
-        if options.on == "interpreter":
+        if options.on in ("gpu", "interpreter"):
             raise InputError(
-                "--on interpreter is of what is executed; give it with --step execute, or without --step. A machine goes to "
+                f"--on {options.on} is of what is executed; give it with --step execute, or without --step. A machine goes to "
                 "every step, as its plan is another"
             )
     if options.flood is not None and options.step != "decrypt":

@@ -10,7 +10,7 @@ from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _native
+from .. import _native, gpu
 from ..errors import Error, InputError, NoiseError, ParameterError, SecurityWarning
 from ..language.place import warn_user
 from ..language.program import Program
@@ -272,6 +272,11 @@ class ElementPlan(Plan):
         if flood is not None:
             refuse_meaningless(self.program, {"flood": flood})
 
+    def expect_place(self, on: str) -> None:
+        """Fails if `on` is this computer's "gpu", and it has none that runs the program."""
+        if on == "gpu":
+            gpu.card(self.parameters)
+
     def expect_keys(self, server: _native.ServerKey) -> None:
         """Nothing: a server's keys are of a parameter set, and do for every program with it."""
 
@@ -285,12 +290,15 @@ class ElementPlan(Plan):
         self,
         server: _native.ServerKey,
         ciphertexts: _native.Ciphertexts,
-        threads: int | None,
+        on: str,
+        threads: int,
         progress: ProgressHook | None,
     ) -> _native.Ciphertexts:
-        """Executes on this computer, with so many threads; without any by the interpreter, operation by operation."""
-        if threads is None:
+        """Executes on this computer: on "cpu" with so many threads, on its "gpu", or by the "interpreter", operation by operation."""
+        if on == "interpreter":
             return self.kernel.interpret(server, ciphertexts, progress)
+        if on == "gpu":
+            return self.kernel.run_on_gpu(server, ciphertexts, progress)[0]
         return self.kernel.run(server, ciphertexts, threads, progress)
 
     def hidden(self, server: _native.ServerKey, results: _native.Ciphertexts) -> _native.Ciphertexts:

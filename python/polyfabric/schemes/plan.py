@@ -131,6 +131,10 @@ class Plan(ABC):
         """Refuses noise for outputs that others will see, where it is none, or hides nothing."""
 
     @abstractmethod
+    def expect_place(self, on: str) -> None:
+        """Fails if `on` is this computer's "gpu", and it has none that runs the program."""
+
+    @abstractmethod
     def expect_keys(self, server: ServerKey) -> None:
         """Fails if a server's keys lack one that the program asks for."""
 
@@ -142,9 +146,9 @@ class Plan(ABC):
 
     @abstractmethod
     def compute(
-        self, server: ServerKey, ciphertexts: Ciphertexts, threads: int | None, progress: ProgressHook | None
+        self, server: ServerKey, ciphertexts: Ciphertexts, on: str, threads: int, progress: ProgressHook | None
     ) -> Ciphertexts:
-        """Executes on this computer, with so many threads; without any by the interpreter, operation by operation."""
+        """Executes on this computer: on "cpu" with so many threads, on its "gpu", or by the "interpreter", operation by operation."""
 
     @abstractmethod
     def hidden(self, server: ServerKey, results: Ciphertexts) -> Ciphertexts:

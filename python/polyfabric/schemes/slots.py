@@ -284,6 +284,14 @@ class SlotPlan(Plan):
                 f"{unit * MOST_FLOOD:.1e} at the scale of the outputs, or 0 for none"
             )
 
+    def expect_place(self, on: str) -> None:
+        """Fails if `on` is this computer's "gpu", which runs programs on elements alone."""
+        if on == "gpu":
+            raise InputError(
+                f"{self.program.name} computes on slots ({self.program.scheme.upper()}), and the GPU runtime runs programs on elements (TFHE); "
+                "run it on cpu"
+            )
+
     def expect_keys(self, server: _native.SlotServer) -> None:
         """Fails if a server's keys lack one that the program asks for."""
         server.expect_keys(self.native)
@@ -298,11 +306,12 @@ class SlotPlan(Plan):
         self,
         server: _native.SlotServer,
         ciphertexts: _native.SlotCiphertexts,
-        threads: int | None,
+        on: str,
+        threads: int,
         progress: ProgressHook | None,
     ) -> _native.SlotCiphertexts:
-        """Executes on this computer, with so many threads; without any by the interpreter, operation by operation."""
-        return server.execute(self.native, ciphertexts, threads, progress)
+        """Executes on this computer: on "cpu" with so many threads, or by the "interpreter", operation by operation."""
+        return server.execute(self.native, ciphertexts, None if on == "interpreter" else threads, progress)
 
     def hidden(self, server: _native.SlotServer, results: _native.SlotCiphertexts) -> _native.SlotCiphertexts:  # noqa: ARG002 - nothing hides them
         """The results as they are: an answer of CKKS or BGV shows its noise to its client."""

@@ -1,5 +1,6 @@
 //! Why a kernel program cannot run.
 
+use crate::gpu::GpuError;
 use polyfabric_kernels::IsaError;
 use polyfabric_kernels::fixed::FixedSpecError;
 use polyfabric_program::tfhe::kernel::KernelError;
@@ -65,14 +66,17 @@ pub enum RunError {
         /// How many.
         count: u64,
     },
-    /// The program's arithmetic is not the CPU runtime's.
+    /// The program's arithmetic is not the CPU and GPU runtimes'.
     #[error(
-        "the program is lowered for {arithmetic} arithmetic, but the CPU runtime computes in f64; lower it for f64, or run it in the interpreter"
+        "the program is lowered for {arithmetic} arithmetic, but the CPU and GPU runtimes compute in f64; lower it for f64, or run it in the interpreter"
     )]
     Arithmetic {
         /// The program's arithmetic.
         arithmetic: String,
     },
+    /// The card cannot.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
     /// Ciphertexts under another key than an operation reads.
     #[error("{what}: ciphertexts of dimension {found} given, but it reads dimension {expected}")]
     Dimension {

@@ -3,6 +3,7 @@
 pub mod cpu;
 pub mod error;
 pub mod interpreter;
+pub(crate) mod operations;
 mod phases;
 
 pub use error::RunError;

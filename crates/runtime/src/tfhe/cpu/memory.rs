@@ -2,8 +2,8 @@
 
 use super::blocks::{Blocks, Forms, product};
 use super::executor::switched_together;
-use super::operations::last_uses;
 use crate::tfhe::RunError;
+use crate::tfhe::operations::last_uses;
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::isa::Isa;
 use polyfabric_kernels::key_switch::KeySwitch;

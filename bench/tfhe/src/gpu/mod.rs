@@ -1,0 +1,144 @@
+//! Bootstraps and key switches on a card, beside the most that it can do of what they are made of.
+
+mod peaks;
+
+use crate::BenchError;
+use crate::clock::{Clock, median};
+use crate::errors::Errors;
+use crate::ours::Keys;
+use crate::report;
+use crate::set::Set;
+use peaks::Peaks;
+use polyfabric_runtime::gpu::{Cuda, Device};
+use polyfabric_schemes::tfhe::{KeyUnrolling, sets};
+use serde::Serialize;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Only these sets; may be given more than once. Without it every set that is served.
+    #[arg(long = "set")]
+    sets: Vec<String>,
+    /// Ciphertexts of a batch; may be given more than once.
+    #[arg(long = "batch", default_values_t = [1, 16, 128, 1024, 4096, 16384])]
+    batches: Vec<usize>,
+    /// Timed runs of each batch; the medians are reported.
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+}
+
+/// One set and batch on the card.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    pub set: String,
+    pub batch: usize,
+    /// Median seconds of a batch's bootstraps (modulus switch, blind rotation, extraction), from the card's memory to the card's memory.
+    pub bootstrap_seconds: f64,
+    /// The same of its key switches.
+    pub key_switch_seconds: f64,
+    /// Both, each from and to the computer's memory.
+    pub seconds_with_transfers: f64,
+    /// Bootstraps a second, key switches included.
+    pub per_second: f64,
+    /// Seconds that the multiply-adds of the bootstraps take at the card's measured peak, as a fraction of theirs.
+    pub multiply_add_share: f64,
+    /// Standard deviation of the bootstraps' errors, as a fraction of the torus.
+    pub noise: f64,
+    pub wrong: usize,
+}
+
+/// Everything that a run writes.
+#[derive(Debug, Serialize)]
+pub struct Results {
+    pub card: String,
+    /// Seconds since 1970.
+    pub time: u64,
+    pub peaks: Peaks,
+    pub rows: Vec<Row>,
+    /// Sets that the card does not serve, and why.
+    pub refused: Vec<(String, String)>,
+}
+
+/// Multiply-adds of doubles of one bootstrap, as the kernels do it: 6 a butterfly forwards and 8 back, 4 a product, 1 for each
+/// coefficient's way to and from the transform.
+fn multiply_adds(set: &Set) -> f64 {
+    let dimensions = &set.dimensions;
+    let points = (dimensions.ring_degree / 2) as f64;
+    let butterflies = points / 2.0 * points.log2();
+    let columns = (dimensions.glwe_dimension + 1) as f64;
+    let rows = columns * dimensions.levels as f64;
+    let transforms = rows * (6.0 * butterflies + 2.0 * points) + columns * (8.0 * butterflies + 2.0 * points);
+    dimensions.lwe_dimension as f64 * (transforms + rows * columns * 4.0 * points)
+}
+
+/// Measures everything that is asked for; prints rows as they come.
+pub fn measure(asked: &Arguments) -> Result<Results, BenchError> {
+    let card = Arc::new(Cuda::first()?);
+    eprintln!("{}: measuring its limits", card.name());
+    let peaks = Peaks::measure(&*card)?;
+    println!("{}: {peaks}", card.name());
+    let names: Vec<&str> = match asked.sets.as_slice() {
+        [] => sets::names().into_iter().filter(|name| !name.starts_with("toy-")).collect(),
+        named => named.iter().map(String::as_str).collect(),
+    };
+    let mut results =
+        Results { card: card.name().to_owned(), time: report::now(), peaks, rows: Vec::new(), refused: Vec::new() };
+    println!(
+        "{:28} {:>6} {:>12} {:>12} {:>12} {:>7} {:>9} {:>8} {:>6}",
+        "set", "batch", "PBS ms", "KS ms", "PBS+KS/s", "of f64", "both ms", "noise", "wrong"
+    );
+    for name in names {
+        let set = Set::named(name)?;
+        if let Err(refusal) = card.serves(&set.parameters) {
+            eprintln!("{name}: {refusal}");
+            results.refused.push((name.to_owned(), refusal.to_string()));
+            continue;
+        }
+        eprintln!("{name}: keys");
+        let keys = Keys::generate(&set, KeyUnrolling::ONE)?;
+        let mut side = keys.side(&set, Some(&card));
+        for &batch in &asked.batches {
+            let mut errors = Errors::default();
+            let (mut bootstraps, mut switches, mut all) = (Vec::new(), Vec::new(), Vec::new());
+            for run in 0..=asked.runs {
+                side.prepare(batch, 0);
+                let whole = Clock::Wall.seconds(|| side.bootstrap());
+                let bootstrap = side.seconds_on_card();
+                let whole = whole + Clock::Wall.seconds(|| side.key_switch());
+                errors.0.extend(side.bootstrap_errors());
+                // The first one warms up.
+                if run > 0 {
+                    bootstraps.push(bootstrap);
+                    switches.push(side.seconds_on_card());
+                    all.push(whole);
+                }
+            }
+            let (bootstrap_seconds, key_switch_seconds) = (median(&bootstraps), median(&switches));
+            let row = Row {
+                set: name.to_owned(),
+                batch,
+                bootstrap_seconds,
+                key_switch_seconds,
+                seconds_with_transfers: median(&all),
+                per_second: batch as f64 / (bootstrap_seconds + key_switch_seconds),
+                multiply_add_share: multiply_adds(&set) * batch as f64
+                    / results.peaks.multiply_adds
+                    / bootstrap_seconds,
+                noise: errors.standard_deviation(),
+                wrong: errors.wrong(),
+            };
+            println!(
+                "{name:28} {batch:>6} {:>12.3} {:>12.3} {:>12.0} {:>6.1}% {:>9.3} 2^{:>6.2} {:>6}",
+                bootstrap_seconds * 1e3,
+                key_switch_seconds * 1e3,
+                row.per_second,
+                row.multiply_add_share * 100.0,
+                row.seconds_with_transfers * 1e3,
+                row.noise.log2(),
+                row.wrong,
+            );
+            results.rows.push(row);
+        }
+    }
+    Ok(results)
+}

@@ -1,0 +1,70 @@
+//! The most that a card can do of what bootstraps are made of, measured.
+
+use polyfabric_runtime::gpu::{Device, GpuError, Launch, Source};
+use serde::Serialize;
+use std::fmt;
+use std::time::Instant;
+
+/// Rates of the whole card, a second.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Peaks {
+    /// Multiply-adds of doubles.
+    pub multiply_adds: f64,
+    /// Bytes read from shared memory.
+    pub shared_bytes: f64,
+    /// Bytes read from the second-level cache.
+    pub cache_bytes: f64,
+}
+
+const BLOCK: u32 = 256;
+/// Blocks for each multiprocessor.
+const BLOCKS: u32 = 4;
+/// Pairs of doubles that are read over and over: 16 MiB.
+const PAIRS: u64 = 1 << 20;
+const ROUNDS: u64 = 1 << 13;
+
+impl Peaks {
+    /// Measures `device`: the best of three runs of each.
+    pub fn measure<D: Device>(device: &D) -> Result<Self, GpuError> {
+        let source = Source {
+            definitions: Vec::new(),
+            files: vec![("peaks.cu", include_str!("peaks.cu"))],
+            kernels: vec!["multiply_adds", "shared_reads", "cache_reads"],
+        };
+        let kernels = device.compile(&source)?;
+        let blocks = device.multiprocessors() as u32 * BLOCKS;
+        let threads = f64::from(blocks * BLOCK);
+        let out = device.allocate((blocks * BLOCK) as usize * size_of::<f64>(), "sums")?;
+        let pairs = device.upload(&vec![0; PAIRS as usize * 16], "what is read")?;
+        let (out, pairs) = (device.address(&out), device.address(&pairs));
+        let rate = |kernel: &'static str, arguments: &[u64], work: f64| -> Result<f64, GpuError> {
+            let launch = Launch { kernel, blocks: [blocks, 1], threads: BLOCK, shared_bytes: 32 << 10 };
+            let mut best = 0f64;
+            for _ in 0..3 {
+                let start = Instant::now();
+                // SAFETY: one sum a thread, and reads of `PAIRS` pairs.
+                unsafe { device.launch(&kernels, launch, arguments)? };
+                device.finish()?;
+                best = best.max(work / start.elapsed().as_secs_f64());
+            }
+            Ok(best)
+        };
+        Ok(Self {
+            multiply_adds: rate("multiply_adds", &[out, 8 * ROUNDS], threads * 64.0 * ROUNDS as f64)?,
+            shared_bytes: rate("shared_reads", &[out, ROUNDS], threads * 16.0 * ROUNDS as f64)?,
+            cache_bytes: rate("cache_reads", &[out, pairs, PAIRS, ROUNDS], threads * 16.0 * ROUNDS as f64)?,
+        })
+    }
+}
+
+impl fmt::Display for Peaks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.2} T multiply-adds of doubles, {:.2} TB/s of shared memory, {:.2} TB/s of the second-level cache",
+            self.multiply_adds / 1e12,
+            self.shared_bytes / 1e12,
+            self.cache_bytes / 1e12
+        )
+    }
+}

@@ -1,0 +1,89 @@
+//! Execution on a card of NVIDIA's.
+
+use crate::failure::{Failure, Kind, detached};
+use crate::kernel::PyKernelProgram;
+use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
+use crate::parameters::PyParameters;
+use crate::progress::Callback;
+use polyfabric_kernels::Torus;
+use polyfabric_runtime::gpu::{Cuda, Device, Executor, GpuError};
+use polyfabric_schemes::tfhe::{AnyServerKey, ServerKey};
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The first card, opened once: it is let go when the process ends. One that was not there is looked for again.
+fn card() -> Result<Arc<Cuda>, GpuError> {
+    static CARD: Mutex<Option<Arc<Cuda>>> = Mutex::new(None);
+    let mut card = CARD.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*card {
+        Some(card) => Ok(Arc::clone(card)),
+        None => Ok(Arc::clone(card.insert(Arc::new(Cuda::first()?)))),
+    }
+}
+
+/// The name of the card that programs of `parameters` run on; fails where there is none, or where it does not serve them.
+#[pyfunction]
+pub fn gpu(py: Python<'_>, parameters: &PyParameters) -> PyResult<String> {
+    let parameters = &parameters.0;
+    detached(py, || {
+        let card = card().map_err(Failure::of(Kind::Run))?;
+        card.serves(parameters).map_err(Failure::of(Kind::Run))?;
+        Ok(card.name().to_owned())
+    })
+}
+
+/// A server's keys on the card, once an execution there has needed them.
+#[derive(Default)]
+pub struct OnCard<T: Torus>(Mutex<Option<Arc<Executor<T, Cuda>>>>);
+
+impl<T: Torus> OnCard<T> {
+    fn of(&self, key: &ServerKey<T>) -> Result<Arc<Executor<T, Cuda>>, Failure> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(executor) = &*held {
+            return Ok(Arc::clone(executor));
+        }
+        let card = card().map_err(Failure::of(Kind::Run))?;
+        let executor = Arc::new(Executor::new(&card, key).map_err(Failure::of(Kind::Run))?);
+        Ok(Arc::clone(held.insert(executor)))
+    }
+}
+
+/// Of a key of either torus.
+#[derive(Default)]
+pub struct AnyOnCard {
+    torus32: OnCard<u32>,
+    torus64: OnCard<u64>,
+}
+
+#[pymethods]
+impl PyKernelProgram {
+    /// Executes the program on the first card. Gives the results, and the seconds from when the inputs were there to when the results were.
+    #[pyo3(signature = (server, inputs, progress = None))]
+    fn run_on_gpu(
+        &self,
+        py: Python<'_>,
+        server: &PyServerKey,
+        inputs: &PyCiphertexts,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(PyCiphertexts, f64)> {
+        server.expect_own(inputs)?;
+        let (kernel, on_card, generation) = (&*self.0, server.on_card(), inputs.generation);
+        let (server, inputs, callback) = (server.key(), &inputs.batches, Callback::new(progress));
+        detached(py, || {
+            let (batches, seconds) = match (server, inputs) {
+                (AnyServerKey::Torus32(key), AnyBatches::Torus32(inputs)) => {
+                    let ran = on_card.torus32.of(key)?.run(kernel, key, inputs, &callback);
+                    let ran = ran.map_err(Failure::of(Kind::Run))?;
+                    (AnyBatches::Torus32(ran.outputs), ran.on_card)
+                }
+                (AnyServerKey::Torus64(key), AnyBatches::Torus64(inputs)) => {
+                    let ran = on_card.torus64.of(key)?.run(kernel, key, inputs, &callback);
+                    let ran = ran.map_err(Failure::of(Kind::Run))?;
+                    (AnyBatches::Torus64(ran.outputs), ran.on_card)
+                }
+                _ => return Err(torus_mismatch()),
+            };
+            Ok((PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() }, seconds.as_secs_f64()))
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! A card of NVIDIA's, through the driver's interface.
+
+use super::{Device, GpuError, Launch, Source};
+use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError, result, sys};
+use cudarc::nvrtc::sys as nvrtc;
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_char, c_void};
+use std::sync::Arc;
+
+/// A card, and the order in which it does what it is told.
+pub struct Cuda {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    name: String,
+    /// As the compiler wants it, sm_90 for example.
+    architecture: String,
+    multiprocessors: usize,
+    shared_bytes: usize,
+}
+
+/// What of `what` failed.
+fn failed(what: impl Into<String>) -> impl FnOnce(DriverError) -> GpuError {
+    let what = what.into();
+    |error| GpuError::Driver { what, cause: said(error) }
+}
+
+fn said(error: DriverError) -> String {
+    let words = error.error_string().map(|words| words.to_string_lossy().into_owned());
+    words.unwrap_or_else(|_| format!("{error:?}"))
+}
+
+impl Cuda {
+    /// The first card.
+    ///
+    /// # Errors
+    /// [`GpuError::NoDriver`], [`GpuError::NoCard`], [`GpuError::Driver`].
+    pub fn first() -> Result<Self, GpuError> {
+        // SAFETY: looks for the library; it is of the driver, whose initialisers run in every program that uses it.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(GpuError::NoDriver);
+        }
+        let context = CudaContext::new(0).map_err(|error| GpuError::NoCard { cause: said(error) })?;
+        // SAFETY: everything goes over one stream, in order: nothing is left for events to order.
+        unsafe { context.disable_event_tracking() };
+        let ask = |attribute, what: &str| {
+            context.attribute(attribute).map(|value| value as usize).map_err(failed(format!("tell its {what}")))
+        };
+        let (major, minor) = context.compute_capability().map_err(failed("tell its compute capability"))?;
+        Ok(Self {
+            name: context.name().map_err(failed("tell its name"))?,
+            architecture: format!("sm_{major}{minor}"),
+            multiprocessors: ask(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, "multiprocessors")?,
+            shared_bytes: ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, "shared memory")?,
+            stream: context.default_stream(),
+            context,
+        })
+    }
+
+    fn cubin(&self, source: &Source) -> Result<Vec<u8>, GpuError> {
+        // SAFETY: looks for the library, whose initialisers run in every program that uses it.
+        if !unsafe { nvrtc::is_culib_present() } {
+            return Err(GpuError::NoCompiler);
+        }
+        compile(&source.text(None), &self.architecture)
+    }
+}
+
+/// A text without zeros as C has it.
+fn c_string(text: &str) -> CString {
+    CString::new(text).unwrap_or_default()
+}
+
+/// Compiles `text` to machine code for `architecture`.
+fn compile(text: &str, architecture: &str) -> Result<Vec<u8>, GpuError> {
+    use nvrtc::nvrtcResult::NVRTC_SUCCESS;
+    let (text, name) = (c_string(text), c"polyfabric.cu");
+    let options = [c_string(&format!("--gpu-architecture={architecture}"))];
+    let refused = |log: String| GpuError::Compile { architecture: architecture.to_owned(), log };
+    let mut program = std::ptr::null_mut();
+    // SAFETY: the texts end with zeros and outlive the call; no headers are given.
+    let made = unsafe {
+        nvrtc::nvrtcCreateProgram(&mut program, text.as_ptr(), name.as_ptr(), 0, std::ptr::null(), std::ptr::null())
+    };
+    if made != NVRTC_SUCCESS {
+        return Err(refused(format!("{made:?}")));
+    }
+    let pointers = options.each_ref().map(|option| option.as_ptr());
+    // SAFETY: the program was made, and the options end with zeros; buffers are as long as the library asks.
+    let outcome = unsafe {
+        let compiled = nvrtc::nvrtcCompileProgram(program, pointers.len() as i32, pointers.as_ptr());
+        if compiled == NVRTC_SUCCESS {
+            let mut size = 0;
+            nvrtc::nvrtcGetCUBINSize(program, &mut size);
+            let mut code = vec![0u8; size];
+            match nvrtc::nvrtcGetCUBIN(program, code.as_mut_ptr().cast::<c_char>()) {
+                NVRTC_SUCCESS => Ok(code),
+                other => Err(refused(format!("{other:?}"))),
+            }
+        } else {
+            let mut size = 0;
+            nvrtc::nvrtcGetProgramLogSize(program, &mut size);
+            let mut log = vec![0u8; size];
+            nvrtc::nvrtcGetProgramLog(program, log.as_mut_ptr().cast::<c_char>());
+            Err(refused(format!("{compiled:?}: {}", String::from_utf8_lossy(&log).trim_end_matches('\0').trim())))
+        }
+    };
+    // SAFETY: made above, and not used again.
+    unsafe { nvrtc::nvrtcDestroyProgram(&mut program) };
+    outcome
+}
+
+impl Device for Cuda {
+    type Buffer = CudaSlice<u8>;
+    type Kernels = BTreeMap<&'static str, CudaFunction>;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn multiprocessors(&self) -> usize {
+        self.multiprocessors
+    }
+
+    fn shared_bytes(&self) -> usize {
+        self.shared_bytes
+    }
+
+    fn compile(&self, source: &Source) -> Result<Self::Kernels, GpuError> {
+        let code = cudarc::nvrtc::Ptx::from_binary(self.cubin(source)?);
+        let module = self.context.load_module(code).map_err(failed("load the kernels"))?;
+        let of = |&name: &&'static str| {
+            let kernel = module.load_function(name).map_err(failed(format!("load the kernel {name}")))?;
+            let most = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            kernel
+                .set_attribute(most, self.shared_bytes as i32)
+                .map_err(failed(format!("give {name} shared memory")))?;
+            Ok((name, kernel))
+        };
+        source.kernels.iter().map(of).collect()
+    }
+
+    fn allocate(&self, bytes: usize, what: &'static str) -> Result<Self::Buffer, GpuError> {
+        // SAFETY: whoever allocates writes before anything is read.
+        unsafe { self.stream.alloc::<u8>(bytes.max(1)) }.map_err(|error| {
+            let free = self.context.mem_get_info().map_or(0, |(free, _)| free as u64);
+            match error.0 {
+                sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::Memory { what, needed: bytes as u64, free },
+                _ => failed(format!("hold {what}"))(error),
+            }
+        })
+    }
+
+    fn upload(&self, bytes: &[u8], what: &'static str) -> Result<Self::Buffer, GpuError> {
+        let mut buffer = self.allocate(bytes.len(), what)?;
+        if !bytes.is_empty() {
+            self.stream.memcpy_htod(bytes, &mut buffer).map_err(failed(format!("take {what}")))?;
+        }
+        Ok(buffer)
+    }
+
+    fn download(&self, buffer: &Self::Buffer, bytes: &mut [u8]) -> Result<(), GpuError> {
+        if !bytes.is_empty() {
+            self.stream.memcpy_dtoh(&buffer.slice(..bytes.len()), bytes).map_err(failed("give its results"))?;
+        }
+        self.finish()
+    }
+
+    fn address(&self, buffer: &Self::Buffer) -> u64 {
+        buffer.device_ptr(&self.stream).0
+    }
+
+    unsafe fn launch(&self, kernels: &Self::Kernels, launch: Launch, arguments: &[u64]) -> Result<(), GpuError> {
+        let Launch { kernel, blocks, threads, shared_bytes } = launch;
+        self.context.bind_to_thread().map_err(failed("serve this thread"))?;
+        // The driver takes from each place as many bytes as the kernel's argument has: of an integer of 32 bits the lower half.
+        let mut places: Vec<*mut c_void> =
+            arguments.iter().map(|argument| std::ptr::from_ref(argument).cast_mut().cast()).collect();
+        let grid = (blocks[0], blocks[1], 1);
+        let (function, stream) = (kernels[kernel].cu_function(), self.stream.cu_stream());
+        // SAFETY: the caller's.
+        unsafe { result::launch_kernel(function, grid, (threads, 1, 1), shared_bytes, stream, &mut places) }
+            .map_err(failed(format!("start {kernel} on {} blocks of {threads} threads", blocks[0] * blocks[1])))
+    }
+
+    fn finish(&self) -> Result<(), GpuError> {
+        self.stream.synchronize().map_err(failed("finish what was started"))
+    }
+}

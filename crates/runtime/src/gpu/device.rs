@@ -1,0 +1,76 @@
+//! What the runtime needs of a card.
+
+use super::{GpuError, Shape, Source};
+use polyfabric_schemes::tfhe::Parameters;
+
+/// A card, or what stands in for one.
+pub trait Device: Send + Sync {
+    /// Memory of the card; freed when it is dropped, after what was launched before has ended.
+    type Buffer: Send + Sync;
+    /// Compiled kernels.
+    type Kernels: Send + Sync;
+
+    /// Its name, as the driver tells it.
+    fn name(&self) -> &str;
+    /// Multiprocessors.
+    fn multiprocessors(&self) -> usize;
+    /// Shared memory that one block can have, in bytes.
+    fn shared_bytes(&self) -> usize;
+    /// Whether it can run programs of `set`.
+    ///
+    /// # Errors
+    /// Why not.
+    fn serves(&self, set: &Parameters) -> Result<(), GpuError> {
+        let shape = Shape::new(set, self.shared_bytes())?;
+        shape.source(set).map(|_| ())
+    }
+    /// Compiles `source`.
+    ///
+    /// # Errors
+    /// [`GpuError::NoCompiler`], [`GpuError::Compile`], [`GpuError::Driver`].
+    fn compile(&self, source: &Source) -> Result<Self::Kernels, GpuError>;
+    /// Memory for `bytes` bytes of `what`, of any content.
+    ///
+    /// # Errors
+    /// [`GpuError::Memory`], [`GpuError::Driver`].
+    fn allocate(&self, bytes: usize, what: &'static str) -> Result<Self::Buffer, GpuError>;
+    /// Memory that holds `bytes`, which are `what`.
+    ///
+    /// # Errors
+    /// As [`Self::allocate`].
+    fn upload(&self, bytes: &[u8], what: &'static str) -> Result<Self::Buffer, GpuError>;
+    /// Reads the first `bytes.len()` bytes of `buffer`, after everything that was launched.
+    ///
+    /// # Errors
+    /// [`GpuError::Driver`], that of a kernel that failed too.
+    fn download(&self, buffer: &Self::Buffer, bytes: &mut [u8]) -> Result<(), GpuError>;
+    /// Address of `buffer` for kernels.
+    fn address(&self, buffer: &Self::Buffer) -> u64;
+    /// Launches a kernel after those before; addresses and integers alike take a word each.
+    ///
+    /// # Errors
+    /// [`GpuError::Driver`].
+    ///
+    /// # Safety
+    /// `arguments` are those that the kernel takes, and it stays within the buffers at their addresses, which live until the next
+    /// [`Self::finish`] or [`Self::download`], or are dropped through the device.
+    unsafe fn launch(&self, kernels: &Self::Kernels, launch: Launch, arguments: &[u64]) -> Result<(), GpuError>;
+    /// Waits for everything that was launched.
+    ///
+    /// # Errors
+    /// As [`Self::download`].
+    fn finish(&self) -> Result<(), GpuError>;
+}
+
+/// How a kernel is spread.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch {
+    /// Its name.
+    pub kernel: &'static str,
+    /// Blocks in each direction.
+    pub blocks: [u32; 2],
+    /// Threads of a block.
+    pub threads: u32,
+    /// Shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+}

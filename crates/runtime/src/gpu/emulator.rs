@@ -1,0 +1,134 @@
+//! The kernels on the processor: compiled by the C compiler with `kernels/emulator.h` beneath them, and run thread by thread.
+
+use super::{Device, GpuError, Launch, Source};
+use std::ffi::c_void;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+const BENEATH: &str = include_str!("kernels/emulator.h");
+
+/// In which order the threads of a block take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turns {
+    Forwards,
+    Backwards,
+}
+
+/// A card of few multiprocessors with the shared memory of an H100.
+pub(super) struct Emulator {
+    pub(super) turns: Turns,
+}
+
+/// Words of 16 bytes, so that every address is aligned as a card's are.
+pub(super) struct Buffer(Mutex<Vec<[u64; 2]>>);
+
+impl Buffer {
+    fn new(bytes: usize) -> Self {
+        Self(Mutex::new(vec![[0xa5a5_a5a5_a5a5_a5a5; 2]; bytes.div_ceil(16)]))
+    }
+
+    fn address(&self) -> *mut u8 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut_ptr().cast()
+    }
+}
+
+type Emulate = unsafe extern "C" fn(*const c_void, *const u32, u32, u32, *const u64, u32);
+
+/// A library of kernels. Its state is the block that runs, so that one kernel runs at a time.
+pub(super) struct Kernels {
+    library: libloading::Library,
+    running: Mutex<()>,
+    file: PathBuf,
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+/// Arguments that the emulator hands to every kernel.
+const ARGUMENTS: usize = 12;
+
+impl Device for Emulator {
+    type Buffer = Buffer;
+    type Kernels = Kernels;
+
+    fn name(&self) -> &str {
+        "the processor, in a card's place"
+    }
+
+    fn multiprocessors(&self) -> usize {
+        2
+    }
+
+    fn shared_bytes(&self) -> usize {
+        227 << 10
+    }
+
+    fn compile(&self, source: &Source) -> Result<Kernels, GpuError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let stem = std::env::temp_dir().join(format!("polyfabric-kernels-{}-{number}", std::process::id()));
+        let (text, file) = (stem.with_extension("c"), stem.with_extension("so"));
+        std::fs::write(&text, source.text(Some(BENEATH))).expect("the folder of temporary files can be written");
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+        let flags = ["-std=gnu11", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o"];
+        let output =
+            Command::new(compiler).args(flags).arg(&file).arg(&text).arg("-lm").output().expect("a C compiler");
+        let _ = std::fs::remove_file(&text);
+        if !output.status.success() {
+            let log = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(GpuError::Compile { architecture: "the processor".to_owned(), log });
+        }
+        // SAFETY: the library was just made, and has no initialisers.
+        let library = unsafe { libloading::Library::new(&file) }.expect("the library that was made");
+        Ok(Kernels { library, running: Mutex::new(()), file })
+    }
+
+    fn allocate(&self, bytes: usize, _: &'static str) -> Result<Buffer, GpuError> {
+        Ok(Buffer::new(bytes))
+    }
+
+    fn upload(&self, bytes: &[u8], _: &'static str) -> Result<Buffer, GpuError> {
+        let buffer = Buffer::new(bytes.len());
+        // SAFETY: the buffer has at least as many bytes.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.address(), bytes.len()) };
+        Ok(buffer)
+    }
+
+    fn download(&self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), GpuError> {
+        // SAFETY: the caller reads what it has allocated.
+        unsafe { std::ptr::copy_nonoverlapping(buffer.address(), bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    fn address(&self, buffer: &Buffer) -> u64 {
+        buffer.address() as u64
+    }
+
+    unsafe fn launch(&self, kernels: &Kernels, launch: Launch, arguments: &[u64]) -> Result<(), GpuError> {
+        let mut all = [0; ARGUMENTS];
+        all[..arguments.len()].copy_from_slice(arguments);
+        // SAFETY: the library has every kernel and the emulator, of these types.
+        let (kernel, emulate) = unsafe {
+            (
+                *kernels.library.get::<*const c_void>(launch.kernel.as_bytes()).expect("the kernel"),
+                *kernels.library.get::<Emulate>(b"emulate").expect("the emulator"),
+            )
+        };
+        let backwards = u32::from(self.turns == Turns::Backwards);
+        let _running = kernels.running.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the caller's arguments; the emulator runs the kernel to its end.
+        unsafe {
+            emulate(kernel, launch.blocks.as_ptr(), launch.threads, launch.shared_bytes, all.as_ptr(), backwards)
+        };
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<(), GpuError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+// What the kernels need of the card beyond C: words, barriers, bits of doubles, words of other lanes, and products of small integers.
+//
+// The kernels are C in which threads, blocks and shared memory have CUDA's names. NVRTC compiles them for a card, with this file before them;
+// the tests compile the same text for the processor, with emulator.h in its place.
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+
+#define KERNEL extern "C" __global__ void
+#define DEVICE static __device__ __forceinline__
+#define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
+#define MOST_THREADS(threads) __launch_bounds__(threads, 1)
+
+extern __shared__ __align__(128) u8 shared_memory[];
+
+// Of all threads of a warp.
+DEVICE void synchronise_warp(void) {
+  __syncwarp();
+}
+
+DEVICE void synchronise_block(void) {
+  __syncthreads();
+}
+
+// Of `threads` threads, a multiple of 32, that name the same `barrier`, 1 to 15.
+DEVICE void synchronise_some(u32 barrier, u32 threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+DEVICE u64 bits_of(double value) {
+  return (u64)__double_as_longlong(value);
+}
+
+DEVICE u32 low_bits_of(double value) {
+  return (u32)__double2loint(value);
+}
+
+DEVICE double double_of(u32 high, u32 low) {
+  return __hiloint2double((i32)high, (i32)low);
+}
+
+DEVICE double shuffle(double value, u32 lane_mask) {
+  return __shfl_xor_sync(0xffffffffu, value, (i32)lane_mask);
+}
+
+DEVICE u64 shuffle_word(u64 value, u32 lane_mask) {
+  return __shfl_xor_sync(0xffffffffu, value, (i32)lane_mask);
+}
+
+// Sum over the threads of a warp; every thread gets it.
+DEVICE i64 warp_sum(i64 value) {
+  UNROLL for (i32 distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
+  return value;
+}
+
+// d += a · b for a of 16 × 32 signed and b of 32 × 8 unsigned bytes, spread over a warp as mma.m16n8k32 wants them.
+DEVICE void multiply_bytes(i32 d[4], const u32 a[4], const u32 b[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}

@@ -1,0 +1,141 @@
+//! How a parameter set is laid out on a multiprocessor.
+
+use super::{GpuError, Source};
+use polyfabric_schemes::tfhe::Parameters;
+
+/// Ring degrees that the transform serves.
+const LOG2_DEGREES: std::ops::RangeInclusive<u32> = 9..=13;
+/// Most polynomials of a GLWE ciphertext.
+const MOST_COLUMNS: usize = 6;
+/// Registers of a multiprocessor, and most for a thread.
+const REGISTERS: usize = 1 << 16;
+const MOST_REGISTERS: usize = 255;
+
+/// How the blind rotations of a parameter set are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    log2_degree: u32,
+    /// log2 of the complex points that a thread holds in a transform.
+    pub(super) log2_held: u32,
+    columns: usize,
+    word_bytes: usize,
+    /// Threads of one ciphertext.
+    threads: usize,
+    /// Ciphertexts of a block are a multiple of this, so that it has whole warps.
+    unit: usize,
+    /// Most ciphertexts of a block.
+    pub(super) ciphertexts: usize,
+}
+
+impl Shape {
+    /// Of `set` on a multiprocessor with `shared_bytes` bytes of shared memory for a block.
+    ///
+    /// # Errors
+    /// [`GpuError::Ring`].
+    pub fn new(set: &Parameters, shared_bytes: usize) -> Result<Self, GpuError> {
+        let columns = set.glwe_dimension().get() + 1;
+        let log2_degree = set.ring_degree().log2();
+        // A group of threads holds the products of two columns, or of one. Eight points a thread make three passes of 512 points whole, and leave registers for twice the warps;
+        // elsewhere 16 save a pass.
+        let groups = if columns <= 2 { 1 } else { columns };
+        let log2_held = if log2_degree == 10 && groups == 1 { 3 } else { 4 };
+        let threads = groups * ((set.ring_degree().get() / 2) >> log2_held);
+        // Registers of a thread: points and products, four each, and a third as many again for everything else.
+        let registers = (columns / groups + 1) * (4 << log2_held) * 4 / 3;
+        let most = REGISTERS / registers.min(MOST_REGISTERS);
+        let unit = if threads.is_multiple_of(32) { 1 } else { 2 };
+        let shape = Self {
+            log2_degree,
+            log2_held,
+            columns,
+            word_bytes: set.torus_bits() as usize / 8,
+            threads,
+            unit,
+            ciphertexts: 0,
+        };
+        let ciphertexts = (shared_bytes / shape.ciphertext_bytes()).min(most / threads) / unit * unit;
+        if ciphertexts > 0 && LOG2_DEGREES.contains(&log2_degree) && columns <= MOST_COLUMNS {
+            return Ok(Self { ciphertexts, ..shape });
+        }
+        Err(GpuError::Ring {
+            set: set.name().to_owned(),
+            degree: 1 << log2_degree,
+            given: columns,
+            least: 1 << LOG2_DEGREES.start(),
+            most: 1 << LOG2_DEGREES.end(),
+            columns: MOST_COLUMNS,
+            shared_bytes,
+        })
+    }
+
+    /// Torus elements of a GLWE ciphertext.
+    pub(super) fn glwe_len(&self) -> usize {
+        self.columns << self.log2_degree
+    }
+
+    /// Bytes of shared memory for one ciphertext: its accumulators, and where its transforms exchange points.
+    fn ciphertext_bytes(&self) -> usize {
+        self.glwe_len() * self.word_bytes + self.exchange_bytes(self.threads)
+    }
+
+    /// Bytes where the transforms of so many threads exchange points: one more place for each thread's.
+    fn exchange_bytes(&self, threads: usize) -> usize {
+        threads * ((1 << self.log2_held) + 1) * 2 * size_of::<f64>()
+    }
+
+    /// Ciphertexts of a block, of `count` over `multiprocessors`: spread evenly before blocks are filled.
+    pub(super) fn ciphertexts_of(&self, count: usize, multiprocessors: usize) -> usize {
+        count.div_ceil(multiprocessors).next_multiple_of(self.unit).clamp(self.unit, self.ciphertexts)
+    }
+
+    /// Threads of a block of so many ciphertexts.
+    pub(super) fn block_threads(&self, ciphertexts: usize) -> usize {
+        ciphertexts * self.threads
+    }
+
+    /// Shared memory of a block of so many ciphertexts.
+    pub(super) fn shared_bytes(&self, ciphertexts: usize) -> usize {
+        ciphertexts * self.ciphertext_bytes()
+    }
+
+    /// (threads, shared memory) of a block that transforms two polynomials of the key.
+    pub(super) fn transform_block(&self) -> (usize, usize) {
+        let threads = 2 * ((1 << (self.log2_degree - 1)) >> self.log2_held);
+        (threads, self.exchange_bytes(threads))
+    }
+
+    /// The kernels of `set`, which is the one that this is of.
+    ///
+    /// # Errors
+    /// [`GpuError::KeySwitch`].
+    pub fn source(&self, set: &Parameters) -> Result<Source, GpuError> {
+        let gadget = set.bootstrap_gadget();
+        let rows = self.columns as f64 * f64::from(gadget.levels);
+        // log2 of R · N · β/2 · q/2, the largest sum of products: up to 2^(51 + 2) a sum with a constant rounds it, as on the CPU.
+        let largest = rows.log2() + f64::from(self.log2_degree + gadget.log2_base + set.torus_bits()) - 2.0;
+        let rounding = (largest - 51.0).ceil().max(0.0) as u64;
+        let reduces = set.torus_bits() == 64 || rounding > 2;
+        let switch = set.key_switch_gadget();
+        if let Some(switch) = switch {
+            let terms = ((self.columns - 1) << self.log2_degree) as u64 * u64::from(switch.levels);
+            let digit = 1u64 << (switch.log2_base - 1);
+            if switch.log2_base > 8 || terms * digit * 255 >= 1 << 31 {
+                return Err(GpuError::KeySwitch { set: set.name().to_owned(), terms, digit });
+            }
+        }
+        Ok(Source::tfhe(vec![
+            ("TORUS_BITS", set.torus_bits().into()),
+            ("LOG2_DEGREE", self.log2_degree.into()),
+            ("GLWE_DIMENSION", self.columns as u64 - 1),
+            ("LEVELS", gadget.levels.into()),
+            ("LOG2_BASE", gadget.log2_base.into()),
+            ("REDUCES", reduces.into()),
+            ("LOG2_ROUNDING", if reduces { 0 } else { rounding }),
+            ("LOG2_HELD", self.log2_held.into()),
+            ("BLOCK_THREADS", self.block_threads(self.ciphertexts).max(self.transform_block().0) as u64),
+            // Where there is no key switch, its kernels are compiled for a gadget that fits and never launched.
+            ("SWITCH_LEVELS", switch.map_or(1, |gadget| gadget.levels.into())),
+            ("SWITCH_LOG2_BASE", switch.map_or(1, |gadget| gadget.log2_base.into())),
+        ]))
+    }
+}

@@ -1,0 +1,56 @@
+//! Kernels' text, and what of it depends on the parameter set.
+
+use std::fmt::Write;
+
+/// What kernels need of a card.
+const DEVICE: &str = include_str!("kernels/device.h");
+
+/// Kernels that are compiled together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Names and values that the text leaves open.
+    pub definitions: Vec<(&'static str, u64)>,
+    /// Names and texts of the files, in order.
+    pub files: Vec<(&'static str, &'static str)>,
+    /// The kernels.
+    pub kernels: Vec<&'static str>,
+}
+
+impl Source {
+    /// The kernels of TFHE.
+    pub(super) fn tfhe(definitions: Vec<(&'static str, u64)>) -> Self {
+        let files = vec![
+            ("fft.h", include_str!("kernels/fft.h")),
+            ("blind_rotation.cu", include_str!("kernels/blind_rotation.cu")),
+            ("batches.cu", include_str!("kernels/batches.cu")),
+            ("key_switch.cu", include_str!("kernels/key_switch.cu")),
+        ];
+        let kernels = vec![
+            "blind_rotation",
+            "transform_key",
+            "linear",
+            "gather",
+            "modulus_switch",
+            "sample_extract",
+            "switch_digits",
+            "cut_key",
+            "key_switch",
+        ];
+        Self { definitions, files, kernels }
+    }
+
+    /// The whole text, with `beneath` for what a card gives; `None` is a card's own.
+    pub fn text(&self, beneath: Option<&str>) -> String {
+        let mut text = String::new();
+        for (name, value) in &self.definitions {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "#define {name} {value}u");
+        }
+        let beneath = ("device.h", beneath.unwrap_or(DEVICE));
+        for (name, part) in [beneath].into_iter().chain(self.files.iter().copied()) {
+            let _ = writeln!(text, "#line 1 \"{name}\"");
+            text.push_str(part);
+        }
+        text
+    }
+}

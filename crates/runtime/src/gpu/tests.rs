@@ -1,0 +1,268 @@
+//! Do the kernels give what the CPU runtime and the references give, in whatever order their threads take turns?
+
+use super::emulator::{Emulator, Turns};
+use super::tfhe::Rows;
+use super::{Device, Executor, GpuError, Shape};
+use crate::NoProgress;
+use crate::tfhe::operations::Batches;
+use crate::tfhe::{RunError, cpu};
+use polyfabric_kernels::Torus;
+use polyfabric_kernels::external_product::ExternalProduct;
+use polyfabric_kernels::key_switch::key_switch_reference;
+use polyfabric_kernels::modulus_switch::{modulus_switch, modulus_switch_centred};
+use polyfabric_kernels::sample_extract::sample_extract_reference;
+use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
+use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use polyfabric_program::tfhe::matrix::Matrix;
+use polyfabric_schemes::tfhe::noise::{PhaseRounding, Transform};
+use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, LweKind, Parameters, ServerKey, sets};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const BOTH: [Turns; 2] = [Turns::Forwards, Turns::Backwards];
+
+/// Sets of each way that a ring is laid out: one to four mask polynomials, every degree, both toruses.
+const RINGS_32: [&str; 6] = [
+    "polyfabric-1-p128-t32",
+    "polyfabric-2-p128-t32",
+    "polyfabric-2-p64-t32",
+    "morphling-I",
+    "morphling-III",
+    "polyfabric-4-p128-t32",
+];
+const RINGS_64: [&str; 4] = ["polyfabric-2-p64-t64", "morphling-IV", "polyfabric-4-p128-t64", "polyfabric-5-p128-t64"];
+
+/// A named set with few mask elements: its ring and its gadgets, in little time.
+fn shortened(set: &str, lwe_dimension: usize) -> Parameters {
+    let mut literal = sets::literal(set).unwrap().clone();
+    literal.lwe_dimension = lwe_dimension;
+    Parameters::check(&literal).unwrap()
+}
+
+fn torus_vector<T: Torus>(count: usize, seed: u64) -> Vec<T> {
+    let mut random = StdRng::seed_from_u64(seed);
+    (0..count).map(|_| T::from_u64(random.random())).collect()
+}
+
+fn card(turns: Turns) -> Arc<Emulator> {
+    Arc::new(Emulator { turns })
+}
+
+struct Case<T> {
+    client: ClientKey<T>,
+    server: ServerKey<T>,
+    program: KernelProgram,
+    inputs: BTreeMap<String, LweBatch<T>>,
+}
+
+fn case<T: Torus>(parameters: &Parameters, name: &str, batch: usize) -> Case<T> {
+    let client = ClientKey::<T>::for_tests(parameters, 1).unwrap();
+    let server = ServerKey::for_tests(&client, 2);
+    let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
+    let program = builtin::build(name, parameters, batch, &choice, Transform::F64).unwrap().kernel;
+    let inputs = program.inputs().map(|(name, _, value)| {
+        let ValueType::Lwe { count, kind, .. } = value else { panic!("an input is a batch of LWE ciphertexts") };
+        let messages: Vec<T> = (0..count).map(|c| T::from_u64((c as u64 % 4) << (T::BITS - 3))).collect();
+        (name.to_owned(), client.encrypt_for_tests(kind, &messages, 3))
+    });
+    Case { inputs: inputs.collect(), client, server, program }
+}
+
+impl<T: Torus> Case<T> {
+    fn on_cpu(&self) -> BTreeMap<String, LweBatch<T>> {
+        cpu::Executor::new(&self.server, 1).unwrap().run(&self.program, &self.inputs, &NoProgress).unwrap()
+    }
+
+    fn on_card(&self, turns: Turns) -> BTreeMap<String, LweBatch<T>> {
+        let executor = Executor::new(&card(turns), &self.server).unwrap();
+        executor.run(&self.program, &self.server, &self.inputs, &NoProgress).unwrap().outputs
+    }
+
+    /// Of one external product, on the CPU and on the card.
+    fn bound(&self) -> f64 {
+        let set = self.server.parameters();
+        let (degree, gadget, k) = (set.ring_degree(), set.bootstrap_gadget(), set.glwe_dimension().get());
+        2.0 * ExternalProduct::<T>::new(degree, gadget, k, None).unwrap().error_bound()
+    }
+}
+
+/// One step of a blind rotation, element by element: with more of them digits come of sums that two roundings may have set apart.
+fn one_step_is_within_the_bound<T: Torus>(set: &str) {
+    let case = case::<T>(&shortened(set, 1), "pbs", 3);
+    let expected = case.on_cpu();
+    for turns in BOTH {
+        let found = case.on_card(turns);
+        let pairs = found.values().zip(expected.values()).flat_map(|(a, b)| a.data().iter().zip(b.data()));
+        let largest = pairs.map(|(a, b)| a.wrapping_sub(*b).to_i64().unsigned_abs()).max().unwrap() as f64;
+        // The bound is far above what happens; what happens on the CPU is a few thousandths of it.
+        assert!(largest <= case.bound() / 20.0, "{set} {turns:?}: {largest} of {}", case.bound());
+    }
+}
+
+#[test]
+fn one_step_is_the_cpus_within_the_proven_bound_in_every_ring() {
+    RINGS_32.into_iter().for_each(one_step_is_within_the_bound::<u32>);
+    RINGS_64.into_iter().for_each(one_step_is_within_the_bound::<u64>);
+}
+
+/// Bootstraps of real rings decrypt to their messages, the same to the bit in both orders of threads, and a key switch is the CPU's to the bit.
+fn programs_decrypt<T: Torus>(set: &str) {
+    let case = case::<T>(&shortened(set, 24), "pbs+ks", 5);
+    let [found, again] = BOTH.map(|turns| case.on_card(turns));
+    assert_eq!(found, again, "{set}: a result depends on the order of threads");
+    let phases = |outputs: &BTreeMap<String, LweBatch<T>>| {
+        let phases = case.client.decrypt_phase(LweKind::Small, outputs.values().next().unwrap()).unwrap();
+        phases.into_iter().map(T::to_fraction).collect::<Vec<_>>()
+    };
+    for (ours, theirs) in phases(&found).into_iter().zip(phases(&case.on_cpu())) {
+        let difference = (ours - theirs) - (ours - theirs).round();
+        // Half of what messages lie apart; digits that two roundings set apart give other noise.
+        assert!(difference.abs() < 1.0 / 16.0, "{set}: {ours} and {theirs}");
+    }
+}
+
+#[test]
+fn bootstraps_and_key_switches_decrypt_as_the_cpus() {
+    for set in ["polyfabric-1-p128-t32", "morphling-I", "morphling-III"] {
+        programs_decrypt::<u32>(set);
+    }
+    for set in ["polyfabric-2-p64-t64", "morphling-IV"] {
+        programs_decrypt::<u64>(set);
+    }
+}
+
+/// An executor of few mask elements, and words that a card of it has to do with.
+fn executor<T: Torus>(set: &str, turns: Turns) -> (Parameters, ServerKey<T>, Executor<T, Emulator>) {
+    let parameters = shortened(set, 37);
+    let server = ServerKey::for_tests(&ClientKey::<T>::for_tests(&parameters, 1).unwrap(), 2);
+    let executor = Executor::new(&card(turns), &server).unwrap();
+    (parameters, server, executor)
+}
+
+fn words<E: Copy + Default, T: Torus>(
+    executor: &Executor<T, Emulator>,
+    rows: &Rows<<Emulator as Device>::Buffer>,
+) -> Vec<E> {
+    let mut words = vec![E::default(); rows.count * rows.size];
+    // SAFETY: the callers' elements are integers.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words.as_slice())) };
+    executor.device().download(&rows.buffer, bytes).unwrap();
+    words
+}
+
+fn exact_operations_equal_the_references<T: Torus>(set: &str) {
+    for turns in BOTH {
+        let (parameters, server, executor) = executor::<T>(set, turns);
+        let run = executor.started(&NoProgress);
+        let (small, large) = (parameters.lwe_dimension(), parameters.large_lwe_dimension());
+        let batch = |dimension: polyfabric_schemes::tfhe::LweDimension, count: usize, seed| {
+            let data = torus_vector::<T>(count * dimension.ciphertext_len(), seed);
+            LweBatch::from_data(dimension, data).unwrap()
+        };
+
+        // 19: one ciphertext over a tile of the key switch, and three over.
+        let inputs = batch(large, 19, 4);
+        let switched = run.fetch(&run.key_switch(&run.bring(&inputs).unwrap()).unwrap()).unwrap();
+        let (key, gadget) = (server.key_switch_key().unwrap(), parameters.key_switch_gadget().unwrap());
+        for (c, input) in inputs.iter().enumerate() {
+            assert_eq!(
+                switched.get(c),
+                key_switch_reference(input, key, gadget, small.get()),
+                "{set}: key switch of {c}"
+            );
+        }
+
+        let inputs = batch(small, 7, 5);
+        let brought = Arc::new(run.bring(&inputs).unwrap());
+        for (rounding, log2_tables) in
+            [(PhaseRounding::Nearest, 0), (PhaseRounding::Centred, 0), (PhaseRounding::Centred, 2)]
+        {
+            let exponents = run.modulus_switch(&brought, rounding, log2_tables).unwrap();
+            let log2_modulus = parameters.ring_degree().log2() + 1 - log2_tables;
+            let mut expected = Vec::new();
+            for input in inputs.iter() {
+                let mut switched = vec![0; input.len()];
+                match rounding {
+                    PhaseRounding::Nearest => modulus_switch(input, log2_modulus, &mut switched),
+                    PhaseRounding::Centred => modulus_switch_centred(input, log2_modulus, &mut switched),
+                }
+                expected.extend(switched.iter().map(|exponent| exponent << log2_tables));
+            }
+            assert_eq!(words::<u32, T>(&executor, &exponents), expected, "{set}: {rounding:?}, {log2_tables}");
+            let exponents = Arc::new(exponents);
+            let picked = run.gather_exponents(&[Arc::clone(&exponents), exponents], &[3, 9, 13]).unwrap();
+            let size = small.ciphertext_len();
+            let rows = [3, 2, 6].map(|row| &expected[row * size..][..size]).concat();
+            assert_eq!(words::<u32, T>(&executor, &picked), rows, "{set}: exponents of two batches");
+        }
+
+        let other = batch(small, 2, 6);
+        let operands = [brought, Arc::new(run.bring(&other).unwrap())];
+        let rows: Vec<&[T]> = inputs.iter().chain(other.iter()).collect();
+        let picked = run.fetch(&run.gather(small, &operands, &[8, 0, 8]).unwrap()).unwrap();
+        assert_eq!(picked.data(), [rows[8], rows[0], rows[8]].concat(), "{set}: rows of two batches");
+        let terms = [vec![(0, 3), (8, -1)], Vec::new(), vec![(4, i64::from(i32::MIN))]];
+        let matrix = Matrix::from_rows(9, &terms).unwrap();
+        let bias = [5, 1 << 31, u64::MAX];
+        let sums = run.fetch(&run.linear(small, &matrix, &bias, &operands).unwrap()).unwrap();
+        for (row, (terms, bias)) in terms.iter().zip(bias).enumerate() {
+            let mut expected = vec![T::default(); small.ciphertext_len()];
+            expected[small.get()] = T::from_u64(bias);
+            for &(column, weight) in terms {
+                let term = rows[column].iter().map(|word| word.wrapping_mul_signed(weight));
+                expected.iter_mut().zip(term).for_each(|(sum, term)| *sum = sum.wrapping_add(term));
+            }
+            assert_eq!(sums.get(row), expected, "{set}: row {row} of a linear operation");
+        }
+
+        let degree = parameters.ring_degree().get();
+        let glwe = torus_vector::<T>(2 * (large.get() + degree), 7);
+        // SAFETY: torus elements are integers.
+        let bytes = unsafe { std::slice::from_raw_parts(glwe.as_ptr().cast(), size_of_val(glwe.as_slice())) };
+        let buffer = executor.device().upload(bytes, "GLWE ciphertexts").unwrap();
+        let accumulators = Rows { buffer, size: glwe.len() / 2, count: 2 };
+        let extracted = run.fetch(&run.extract(&accumulators, 3).unwrap()).unwrap();
+        for (index, found) in extracted.iter().enumerate() {
+            let expected =
+                sample_extract_reference(&glwe[index / 3 * glwe.len() / 2..][..glwe.len() / 2], degree, index % 3);
+            assert_eq!(found, expected, "{set}: coefficient {} of {}", index % 3, index / 3);
+        }
+    }
+}
+
+#[test]
+fn exact_operations_are_the_references_to_the_bit() {
+    exact_operations_equal_the_references::<u32>("morphling-I");
+    exact_operations_equal_the_references::<u32>("polyfabric-1-p128-t32");
+    exact_operations_equal_the_references::<u64>("morphling-IV");
+}
+
+#[test]
+fn what_a_card_cannot_do_is_refused_with_its_cause() {
+    let refusal = |set: &str| card(Turns::Forwards).serves(&sets::parameters(set).unwrap()).unwrap_err().to_string();
+    assert!(refusal("strix-IV").contains("strix-IV has degree 16384"), "{}", refusal("strix-IV"));
+    assert!(refusal("toy-256").contains("serves ring degrees 512 to 8192"), "{}", refusal("toy-256"));
+    let client = ClientKey::<u32>::for_tests(&shortened("morphling-I", 4), 1).unwrap();
+    let server = ServerKey::for_tests_unrolled(&client, KeyUnrolling::TWO, 2);
+    let error = Executor::new(&card(Turns::Forwards), &server).err();
+    assert_eq!(error, Some(RunError::Gpu(GpuError::Unrolling { bits: 2 })));
+}
+
+#[test]
+fn every_named_set_that_is_served_fills_whole_warps_and_fits_a_multiprocessor() {
+    let shared = 227 << 10;
+    let mut served = 0;
+    for (_, set) in sets::all() {
+        let Ok(shape) = Shape::new(set, shared) else { continue };
+        served += 1;
+        for count in [1, 2, 131, 1000, 100_000] {
+            let ciphertexts = shape.ciphertexts_of(count, 132);
+            assert!(shape.block_threads(ciphertexts).is_multiple_of(32), "{}: {count}", set.name());
+            assert!(shape.block_threads(ciphertexts) <= 1024 && shape.shared_bytes(ciphertexts) <= shared);
+        }
+    }
+    assert!(served > 30, "{served} sets");
+}

@@ -1,0 +1,414 @@
+//! TFHE programs on a card: the key there, and the operations on batches.
+
+use super::{Device, GpuError, Launch, Shape, twiddles};
+use crate::Progress;
+use crate::tfhe::RunError;
+use crate::tfhe::operations::{self, Batches, batch};
+use polyfabric_kernels::{Torus, cancel};
+use polyfabric_program::tfhe::kernel::{KernelProgram, TableChoice};
+use polyfabric_program::tfhe::matrix::Matrix;
+use polyfabric_schemes::tfhe::noise::PhaseRounding;
+use polyfabric_schemes::tfhe::{LweBatch, LweDimension, Parameters, ServerKey};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Threads of a block of the kernels that go over batches element by element.
+const THREADS: u32 = 128;
+/// Ciphertexts and bytes of key columns that a warp of a key switch takes.
+const SWITCH_TILE: (usize, usize) = (16, 64);
+/// Blocks for each multiprocessor that are launched before a run looks whether it is still wanted.
+const BLOCKS_AT_ONCE: usize = 8;
+
+/// A server key on a card, and the kernels of its parameter set: runs programs under that key.
+pub struct Executor<T, D: Device> {
+    device: Arc<D>,
+    parameters: Parameters,
+    shape: Shape,
+    kernels: D::Kernels,
+    twiddles: D::Buffer,
+    bootstrap_key: D::Buffer,
+    key_switch_key: Option<D::Buffer>,
+    key_bytes: u64,
+    element: PhantomData<T>,
+}
+
+impl<T: Torus, D: Device> Executor<T, D> {
+    /// Compiles the kernels for the set of `key`, and brings the key to `device` in the form that they read.
+    ///
+    /// # Errors
+    /// [`RunError::TorusBits`] if the key's set is not of `T`'s width, [`RunError::Gpu`] for what the card cannot do or hold.
+    pub fn new(device: &Arc<D>, key: &ServerKey<T>) -> Result<Self, RunError> {
+        let parameters = key.parameters().clone();
+        if parameters.torus_bits() != T::BITS {
+            return Err(RunError::TorusBits { program: parameters.torus_bits(), given: T::BITS });
+        }
+        if key.unrolling().bits() > 1 {
+            return Err(GpuError::Unrolling { bits: key.unrolling().bits() }.into());
+        }
+        let shape = Shape::new(&parameters, device.shared_bytes())?;
+        let kernels = device.compile(&shape.source(&parameters)?)?;
+        let table = twiddles::table(parameters.ring_degree().log2(), shape.log2_held);
+        let twiddles = device.upload(bytes_of(&table), "twiddle factors")?;
+        let (key_len, switch_len) = (key.bootstrap_key().len(), key.key_switch_key().map_or(0, <[T]>::len));
+        let key_bytes = size_of_val(key.bootstrap_key()).max(key_len * size_of::<f64>());
+        let bootstrap_key = device.allocate(key_bytes, "the bootstrapping key's spectra")?;
+        let (threads, shared_bytes) = shape.transform_block();
+        {
+            let coefficients = device.upload(bytes_of(key.bootstrap_key()), "the bootstrapping key")?;
+            let polynomials = key_len / parameters.ring_degree().get();
+            let launch = Launch {
+                kernel: "transform_key",
+                blocks: [polynomials.div_ceil(2) as u32, 1],
+                threads: threads as u32,
+                shared_bytes: shared_bytes as u32,
+            };
+            let addresses = [&bootstrap_key, &coefficients, &twiddles].map(|buffer| device.address(buffer));
+            let arguments = [addresses[0], addresses[1], addresses[2], polynomials as u64];
+            // SAFETY: the kernel reads `polynomials` polynomials and writes as many spectra, of half as many points of 16 bytes each; the buffers
+            // live until the device has finished.
+            unsafe { device.launch(&kernels, launch, &arguments)? };
+            device.finish()?;
+        }
+        let key_switch_key = match key.key_switch_key() {
+            Some(words) => {
+                let bytes = device.allocate(size_of_val(words), "the key-switching key's bytes")?;
+                let uploaded = device.upload(bytes_of(words), "the key-switching key")?;
+                let size = parameters.lwe_dimension().ciphertext_len();
+                let launch = over(device.multiprocessors() * 8, "cut_key");
+                let arguments = [device.address(&bytes), device.address(&uploaded), size as u64];
+                // SAFETY: the kernel reads k N l rows of `size` words and writes as many words' bytes; the buffers live until the device has
+                // finished.
+                unsafe { device.launch(&kernels, launch, &arguments)? };
+                device.finish()?;
+                Some(bytes)
+            }
+            None => None,
+        };
+        let key_bytes = (key_bytes + switch_len * size_of::<T>()) as u64;
+        let device = Arc::clone(device);
+        Ok(Self {
+            device,
+            parameters,
+            shape,
+            kernels,
+            twiddles,
+            bootstrap_key,
+            key_switch_key,
+            key_bytes,
+            element: PhantomData,
+        })
+    }
+
+    /// The card.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Bytes of the card's memory that the key takes.
+    pub fn key_bytes(&self) -> u64 {
+        self.key_bytes
+    }
+
+    /// Runs `program` on `inputs` under `key`, the one that this executor was made of.
+    ///
+    /// # Errors
+    /// [`RunError`]; nothing runs unless everything fits.
+    pub fn run(
+        &self,
+        program: &KernelProgram,
+        key: &ServerKey<T>,
+        inputs: &BTreeMap<String, LweBatch<T>>,
+        progress: &dyn Progress,
+    ) -> Result<Ran<T>, RunError> {
+        let run = self.started(progress);
+        let outputs = operations::run(&run, program, key, inputs)?;
+        Ok(Ran { outputs, on_card: run.on_card.get().unwrap_or_default() })
+    }
+
+    pub(super) fn started<'e>(&'e self, progress: &'e dyn Progress) -> Run<'e, T, D> {
+        Run { executor: self, progress, brought: Cell::new(None), on_card: Cell::new(None) }
+    }
+}
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Ran<T> {
+    /// The program's outputs.
+    pub outputs: BTreeMap<String, LweBatch<T>>,
+    /// From when the inputs were on the card to when the outputs were there.
+    pub on_card: Duration,
+}
+
+/// Blocks that go over everything with a stride.
+fn over(blocks: usize, kernel: &'static str) -> Launch {
+    Launch { kernel, blocks: [blocks as u32, 1], threads: THREADS, shared_bytes: 0 }
+}
+
+/// The bytes of numbers.
+fn bytes_of<E: Copy>(numbers: &[E]) -> &[u8] {
+    // SAFETY: the callers' elements are integers, addresses and f64, which have no padding.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
+}
+
+/// Rows of words on a card.
+pub(super) struct Rows<B> {
+    pub(super) buffer: B,
+    /// Words of a row.
+    pub(super) size: usize,
+    pub(super) count: usize,
+}
+
+/// One run, and who hears of it.
+pub(super) struct Run<'e, T, D: Device> {
+    executor: &'e Executor<T, D>,
+    progress: &'e dyn Progress,
+    /// When the last input had come.
+    brought: Cell<Option<Instant>>,
+    /// From then to the first output's fetching.
+    on_card: Cell<Option<Duration>>,
+}
+
+impl<T: Torus, D: Device> Run<'_, T, D> {
+    fn device(&self) -> &D {
+        &self.executor.device
+    }
+
+    /// `count` rows of `size` elements of type `E`, of any content.
+    fn rows<E>(&self, count: usize, size: usize) -> Result<Rows<D::Buffer>, GpuError> {
+        let bytes = (count * size * size_of::<E>()).max(16);
+        Ok(Rows { buffer: self.device().allocate(bytes, "intermediate results")?, size, count })
+    }
+
+    fn address(&self, rows: &Rows<D::Buffer>) -> u64 {
+        self.device().address(&rows.buffer)
+    }
+
+    /// The address of each row of all `operands`, of words of `word_bytes`.
+    fn row_addresses(&self, operands: &[Arc<Rows<D::Buffer>>], word_bytes: usize) -> Vec<u64> {
+        let of = |rows: &Arc<Rows<D::Buffer>>| {
+            let (start, step) = (self.address(rows), (rows.size * word_bytes) as u64);
+            (0..rows.count as u64).map(move |row| start + row * step)
+        };
+        operands.iter().flat_map(of).collect()
+    }
+
+    /// Launches `kernel`; `uses` are what it reads and writes beside the program's values.
+    ///
+    /// # Safety
+    /// As of [`Device::launch`].
+    unsafe fn launch(&self, launch: Launch, arguments: &[u64]) -> Result<(), GpuError> {
+        if launch.blocks[0] == 0 || launch.blocks[1] == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's.
+        unsafe { self.device().launch(&self.executor.kernels, launch, arguments) }
+    }
+
+    /// Rows `indices` of all `operands`, of words of type `E`.
+    fn gathered<E>(
+        &self,
+        operands: &[Arc<Rows<D::Buffer>>],
+        indices: &[u32],
+        size: usize,
+    ) -> Result<Rows<D::Buffer>, RunError> {
+        let all = self.row_addresses(operands, size_of::<E>());
+        let wanted: Vec<u64> = indices.iter().map(|&index| all[index as usize]).collect();
+        let outputs = self.rows::<E>(wanted.len(), size)?;
+        let wanted = self.device().upload(bytes_of(&wanted), "the addresses of ciphertexts")?;
+        let words = (size * size_of::<E>() / size_of::<u32>()) as u64;
+        let arguments = [self.address(&outputs), self.device().address(&wanted), words];
+        // SAFETY: one block a row; rows are of `words` words of 32 bits.
+        unsafe { self.launch(over(outputs.count, "gather"), &arguments)? };
+        Ok(outputs)
+    }
+}
+
+impl<T: Torus, D: Device> Batches<T> for Run<'_, T, D> {
+    type Lwe = Rows<D::Buffer>;
+    type Exponents = Rows<D::Buffer>;
+    type Glwe = Rows<D::Buffer>;
+
+    fn bring(&self, batch: &LweBatch<T>) -> Result<Self::Lwe, RunError> {
+        let buffer = self.device().upload(bytes_of(batch.data()), "inputs")?;
+        self.device().finish()?;
+        self.brought.set(Some(Instant::now()));
+        Ok(Rows { buffer, size: batch.dimension().ciphertext_len(), count: batch.len() })
+    }
+
+    fn fetch(&self, rows: &Self::Lwe) -> Result<LweBatch<T>, RunError> {
+        if self.on_card.get().is_none() {
+            self.device().finish()?;
+            self.on_card.set(self.brought.get().map(|start| start.elapsed()));
+        }
+        let mut data = vec![T::default(); rows.count * rows.size];
+        // SAFETY: any bytes are torus elements.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), size_of_val(data.as_slice())) };
+        self.device().download(&rows.buffer, bytes)?;
+        let set = &self.executor.parameters;
+        let both = [set.lwe_dimension(), set.large_lwe_dimension()];
+        match both.into_iter().find(|dimension| dimension.ciphertext_len() == rows.size) {
+            Some(dimension) => Ok(batch(dimension, data)),
+            None => unreachable!("the program is checked: ciphertexts are under one of the set's keys"),
+        }
+    }
+
+    fn linear(
+        &self,
+        dimension: LweDimension,
+        matrix: &Matrix,
+        bias: &[u64],
+        operands: &[Arc<Self::Lwe>],
+    ) -> Result<Self::Lwe, RunError> {
+        let all = self.row_addresses(operands, size_of::<T>());
+        let (mut first, mut rows, mut weights) = (vec![0u32], Vec::new(), Vec::new());
+        for row in 0..matrix.rows() {
+            for (column, weight) in matrix.row(row) {
+                rows.push(all[column]);
+                weights.push(weight);
+            }
+            first.push(rows.len() as u32);
+        }
+        // A card holds no buffer of nothing.
+        rows.push(0);
+        weights.push(0);
+        let size = dimension.ciphertext_len();
+        let outputs = self.rows::<T>(matrix.rows(), size)?;
+        let what = "the matrix of a linear operation";
+        let device = self.device();
+        let terms = [
+            device.upload(bytes_of(&first), what)?,
+            device.upload(bytes_of(&rows), what)?,
+            device.upload(bytes_of(&weights), what)?,
+            device.upload(bytes_of(bias), what)?,
+        ];
+        let [first, rows, weights, bias] = [0, 1, 2, 3].map(|i| device.address(&terms[i]));
+        let arguments = [self.address(&outputs), first, rows, weights, bias, size as u64];
+        // SAFETY: one block a row, whose terms are rows of operands, of `size` elements.
+        unsafe { self.launch(over(matrix.rows(), "linear"), &arguments)? };
+        Ok(outputs)
+    }
+
+    fn gather(
+        &self,
+        dimension: LweDimension,
+        operands: &[Arc<Self::Lwe>],
+        indices: &[u32],
+    ) -> Result<Self::Lwe, RunError> {
+        self.gathered::<T>(operands, indices, dimension.ciphertext_len())
+    }
+
+    fn gather_exponents(
+        &self,
+        operands: &[Arc<Self::Exponents>],
+        indices: &[u32],
+    ) -> Result<Self::Exponents, RunError> {
+        self.gathered::<u32>(operands, indices, self.executor.parameters.lwe_dimension().ciphertext_len())
+    }
+
+    fn key_switch(&self, inputs: &Self::Lwe) -> Result<Self::Lwe, RunError> {
+        let set = &self.executor.parameters;
+        let (Some(key), Some(gadget)) = (&self.executor.key_switch_key, set.key_switch_gadget()) else {
+            return Err(RunError::NoKeySwitchKey { set: set.name().to_owned() });
+        };
+        let (size, count) = (set.lwe_dimension().ciphertext_len(), inputs.count);
+        let terms = set.large_lwe_dimension().get() * gadget.levels as usize;
+        let digits = self.rows::<i8>(count, terms)?;
+        let outputs = self.rows::<T>(count, size)?;
+        let device = self.device();
+        let arguments = [self.address(&digits), self.address(inputs), count as u64];
+        let blocks = if count == 0 { 0 } else { device.multiprocessors() * 16 };
+        // SAFETY: the digits of `count` ciphertexts of the large key.
+        unsafe { self.launch(over(blocks, "switch_digits"), &arguments)? };
+        let (rows, columns) = SWITCH_TILE;
+        let warps = (size * size_of::<T>()).div_ceil(columns);
+        let launch = Launch {
+            kernel: "key_switch",
+            blocks: [warps.div_ceil(THREADS as usize / 32) as u32, count.div_ceil(rows) as u32],
+            threads: THREADS,
+            shared_bytes: 0,
+        };
+        let addresses = [self.address(&outputs), self.address(inputs), self.address(&digits), device.address(key)];
+        let [to, from, digits, key] = addresses;
+        // SAFETY: `count` ciphertexts of each key, their digits, and the key of as many terms.
+        unsafe { self.launch(launch, &[to, from, digits, key, count as u64, size as u64])? };
+        self.progress.update("key switch", count as u64, count as u64);
+        Ok(outputs)
+    }
+
+    fn modulus_switch(
+        &self,
+        inputs: &Self::Lwe,
+        rounding: PhaseRounding,
+        log2_tables: u32,
+    ) -> Result<Self::Exponents, RunError> {
+        let (size, count) = (inputs.size, inputs.count);
+        let exponents = self.rows::<u32>(count, size)?;
+        let centred = u64::from(rounding == PhaseRounding::Centred);
+        let words = [count as u64, size as u64, u64::from(log2_tables), centred];
+        let arguments = [self.address(&exponents), self.address(inputs), words[0], words[1], words[2], words[3]];
+        // SAFETY: a warp for each of `count` ciphertexts of `size` elements.
+        unsafe { self.launch(over(count.div_ceil(THREADS as usize / 32), "modulus_switch"), &arguments)? };
+        Ok(exponents)
+    }
+
+    fn blind_rotate(
+        &self,
+        exponents: &Self::Exponents,
+        choice: &TableChoice,
+        tables: &[Vec<T>],
+    ) -> Result<Self::Glwe, RunError> {
+        let Executor { shape, parameters, .. } = self.executor;
+        let device = self.device();
+        let count = exponents.count;
+        let accumulators = self.rows::<T>(count, shape.glwe_len())?;
+        let choice: Vec<u32> = (0..count).map(|c| choice.get(c) as u32).collect();
+        if choice.is_empty() {
+            return Ok(accumulators);
+        }
+        let choice = device.upload(bytes_of(&choice), "the choice of tables")?;
+        let tables = device.upload(bytes_of(&tables.concat()), "test polynomials")?;
+        let multiprocessors = device.multiprocessors();
+        let of_block = shape.ciphertexts_of(count, multiprocessors);
+        let at_once = multiprocessors * of_block * BLOCKS_AT_ONCE;
+        for first in (0..count).step_by(at_once) {
+            cancel::check();
+            let some = at_once.min(count - first);
+            let launch = Launch {
+                kernel: "blind_rotation",
+                blocks: [some.div_ceil(of_block) as u32, 1],
+                threads: shape.block_threads(of_block) as u32,
+                shared_bytes: shape.shared_bytes(of_block) as u32,
+            };
+            let offset = |rows: &Rows<D::Buffer>, bytes: usize| self.address(rows) + (first * rows.size * bytes) as u64;
+            let arguments = [
+                offset(&accumulators, size_of::<T>()),
+                offset(exponents, size_of::<u32>()),
+                device.address(&choice) + (first * size_of::<u32>()) as u64,
+                device.address(&tables),
+                device.address(&self.executor.bootstrap_key),
+                device.address(&self.executor.twiddles),
+                some as u64,
+                parameters.lwe_dimension().get() as u64,
+            ];
+            // SAFETY: `some` ciphertexts of n + 1 exponents, as many GLWE ciphertexts and tables, and a key of n iterations.
+            unsafe { self.launch(launch, &arguments)? };
+            if first + some < count {
+                device.finish()?;
+            }
+            self.progress.update("blind rotation", (first + some) as u64, count as u64);
+        }
+        Ok(accumulators)
+    }
+
+    fn extract(&self, accumulators: &Self::Glwe, coefficients: usize) -> Result<Self::Lwe, RunError> {
+        let size = self.executor.parameters.large_lwe_dimension().ciphertext_len();
+        let outputs = self.rows::<T>(accumulators.count * coefficients, size)?;
+        let arguments = [self.address(&outputs), self.address(accumulators), coefficients as u64];
+        // SAFETY: one block for each coefficient that is wanted of each GLWE ciphertext.
+        unsafe { self.launch(over(outputs.count, "sample_extract"), &arguments)? };
+        Ok(outputs)
+    }
+}
