@@ -85,6 +85,8 @@ enum BenchError {
     #[error(transparent)]
     Integers(#[from] integers::OwnError),
     #[error(transparent)]
+    Unrolling(#[from] polyfabric_schemes::tfhe::UnrollingError),
+    #[error(transparent)]
     Gpu(#[from] polyfabric_runtime::gpu::GpuError),
 }
 

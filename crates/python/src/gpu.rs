@@ -7,7 +7,7 @@ use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use polyfabric_kernels::Torus;
 use polyfabric_runtime::gpu::{Cuda, Device, Executor, GpuError};
-use polyfabric_schemes::tfhe::{AnyServerKey, ServerKey};
+use polyfabric_schemes::tfhe::{AnyServerKey, KeyUnrolling, ServerKey};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,7 +27,7 @@ pub fn gpu(py: Python<'_>, parameters: &PyParameters) -> PyResult<String> {
     let parameters = &parameters.0;
     detached(py, || {
         let card = card().map_err(Failure::of(Kind::Run))?;
-        card.serves(parameters).map_err(Failure::of(Kind::Run))?;
+        card.serves(parameters, KeyUnrolling::ONE).map_err(Failure::of(Kind::Run))?;
         Ok(card.name().to_owned())
     })
 }

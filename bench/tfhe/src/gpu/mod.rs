@@ -8,6 +8,7 @@ use crate::errors::Errors;
 use crate::ours::Keys;
 use crate::report;
 use crate::set::Set;
+use crate::side::Side;
 use peaks::Peaks;
 use polyfabric_runtime::gpu::{Cuda, Device};
 use polyfabric_schemes::tfhe::{KeyUnrolling, sets};
@@ -22,6 +23,9 @@ pub struct Arguments {
     /// Ciphertexts of a batch; may be given more than once.
     #[arg(long = "batch", default_values_t = [1, 16, 128, 1024, 4096, 16384])]
     batches: Vec<usize>,
+    /// Secret bits that an iteration consumes, 1 or 2; may be given more than once.
+    #[arg(long = "key-bits", default_values_t = [1, 2])]
+    key_bits: Vec<u32>,
     /// Timed runs of each batch; the medians are reported.
     #[arg(long, default_value_t = 5)]
     runs: usize,
@@ -31,6 +35,8 @@ pub struct Arguments {
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub set: String,
+    /// Secret bits that an iteration consumes.
+    pub key_bits: u32,
     pub batch: usize,
     /// Median seconds of a batch's bootstraps (modulus switch, blind rotation, extraction), from the card's memory to the card's memory.
     pub bootstrap_seconds: f64,
@@ -60,15 +66,16 @@ pub struct Results {
 }
 
 /// Multiply-adds of doubles of one bootstrap, as the kernels do it: 6 a butterfly forwards and 8 back, 4 a product, 1 for each
-/// coefficient's way to and from the transform.
-fn multiply_adds(set: &Set) -> f64 {
+/// coefficient's way to and from the transform; with two key bits at once three products a point of the key, and 15 for each row's factors.
+fn multiply_adds(set: &Set, key_bits: u32) -> f64 {
     let dimensions = &set.dimensions;
     let points = (dimensions.ring_degree / 2) as f64;
     let butterflies = points / 2.0 * points.log2();
     let columns = (dimensions.glwe_dimension + 1) as f64;
     let rows = columns * dimensions.levels as f64;
     let transforms = rows * (6.0 * butterflies + 2.0 * points) + columns * (8.0 * butterflies + 2.0 * points);
-    dimensions.lwe_dimension as f64 * (transforms + rows * columns * 4.0 * points)
+    let products = if key_bits == 1 { 4.0 * columns } else { 15.0 + 16.0 * columns };
+    dimensions.lwe_dimension.div_ceil(key_bits as usize) as f64 * (transforms + rows * products * points)
 }
 
 /// Measures everything that is asked for; prints rows as they come.
@@ -84,61 +91,77 @@ pub fn measure(asked: &Arguments) -> Result<Results, BenchError> {
     let mut results =
         Results { card: card.name().to_owned(), time: report::now(), peaks, rows: Vec::new(), refused: Vec::new() };
     println!(
-        "{:28} {:>6} {:>12} {:>12} {:>12} {:>7} {:>9} {:>8} {:>6}",
-        "set", "batch", "PBS ms", "KS ms", "PBS+KS/s", "of f64", "both ms", "noise", "wrong"
+        "{:28} {:>4} {:>6} {:>11} {:>9} {:>10} {:>7} {:>9} {:>8} {:>6}",
+        "set", "bits", "batch", "PBS ms", "KS ms", "PBS+KS/s", "of f64", "both ms", "noise", "wrong"
     );
     for name in names {
         let set = Set::named(name)?;
-        if let Err(refusal) = card.serves(&set.parameters) {
+        if let Err(refusal) = card.serves(&set.parameters, KeyUnrolling::ONE) {
             eprintln!("{name}: {refusal}");
             results.refused.push((name.to_owned(), refusal.to_string()));
             continue;
         }
-        eprintln!("{name}: keys");
-        let keys = Keys::generate(&set, KeyUnrolling::ONE)?;
-        let mut side = keys.side(&set, Some(&card));
-        for &batch in &asked.batches {
-            let mut errors = Errors::default();
-            let (mut bootstraps, mut switches, mut all) = (Vec::new(), Vec::new(), Vec::new());
-            for run in 0..=asked.runs {
-                side.prepare(batch, 0);
-                let whole = Clock::Wall.seconds(|| side.bootstrap());
-                let bootstrap = side.seconds_on_card();
-                let whole = whole + Clock::Wall.seconds(|| side.key_switch());
-                errors.0.extend(side.bootstrap_errors());
-                // The first one warms up.
-                if run > 0 {
-                    bootstraps.push(bootstrap);
-                    switches.push(side.seconds_on_card());
-                    all.push(whole);
-                }
+        for &key_bits in &asked.key_bits {
+            eprintln!("{name}: keys of {key_bits} bit(s) an iteration");
+            let keys = Keys::generate(&set, KeyUnrolling::new(key_bits)?)?;
+            let mut side = keys.side(&set, Some(&card));
+            for &batch in &asked.batches {
+                let row = measured(&set, key_bits, batch, asked.runs, side.as_mut(), &results.peaks);
+                row.print();
+                results.rows.push(row);
             }
-            let (bootstrap_seconds, key_switch_seconds) = (median(&bootstraps), median(&switches));
-            let row = Row {
-                set: name.to_owned(),
-                batch,
-                bootstrap_seconds,
-                key_switch_seconds,
-                seconds_with_transfers: median(&all),
-                per_second: batch as f64 / (bootstrap_seconds + key_switch_seconds),
-                multiply_add_share: multiply_adds(&set) * batch as f64
-                    / results.peaks.multiply_adds
-                    / bootstrap_seconds,
-                noise: errors.standard_deviation(),
-                wrong: errors.wrong(),
-            };
-            println!(
-                "{name:28} {batch:>6} {:>12.3} {:>12.3} {:>12.0} {:>6.1}% {:>9.3} 2^{:>6.2} {:>6}",
-                bootstrap_seconds * 1e3,
-                key_switch_seconds * 1e3,
-                row.per_second,
-                row.multiply_add_share * 100.0,
-                row.seconds_with_transfers * 1e3,
-                row.noise.log2(),
-                row.wrong,
-            );
-            results.rows.push(row);
         }
     }
     Ok(results)
+}
+
+/// A batch of one set on the card.
+fn measured(set: &Set, key_bits: u32, batch: usize, runs: usize, side: &mut dyn Side, peaks: &Peaks) -> Row {
+    let mut errors = Errors::default();
+    let (mut bootstraps, mut switches, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    for run in 0..=runs {
+        side.prepare(batch, 0);
+        let whole = Clock::Wall.seconds(|| side.bootstrap());
+        let bootstrap = side.seconds_on_card();
+        let whole = whole + Clock::Wall.seconds(|| side.key_switch());
+        errors.0.extend(side.bootstrap_errors());
+        // The first one warms up.
+        if run > 0 {
+            bootstraps.push(bootstrap);
+            switches.push(side.seconds_on_card());
+            all.push(whole);
+        }
+    }
+    let (bootstrap_seconds, key_switch_seconds) = (median(&bootstraps), median(&switches));
+    let least_seconds = multiply_adds(set, key_bits) * batch as f64 / peaks.multiply_adds;
+    Row {
+        set: set.name.clone(),
+        key_bits,
+        batch,
+        bootstrap_seconds,
+        key_switch_seconds,
+        seconds_with_transfers: median(&all),
+        per_second: batch as f64 / (bootstrap_seconds + key_switch_seconds),
+        multiply_add_share: least_seconds / bootstrap_seconds,
+        noise: errors.standard_deviation(),
+        wrong: errors.wrong(),
+    }
+}
+
+impl Row {
+    fn print(&self) {
+        println!(
+            "{:28} {:>4} {:>6} {:>11.3} {:>9.3} {:>10.0} {:>6.1}% {:>9.3} 2^{:>6.2} {:>6}",
+            self.set,
+            self.key_bits,
+            self.batch,
+            self.bootstrap_seconds * 1e3,
+            self.key_switch_seconds * 1e3,
+            self.per_second,
+            self.multiply_add_share * 100.0,
+            self.seconds_with_transfers * 1e3,
+            self.noise.log2(),
+            self.wrong,
+        );
+    }
 }

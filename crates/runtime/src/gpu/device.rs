@@ -1,7 +1,7 @@
 //! What the runtime needs of a card.
 
 use super::{GpuError, Shape, Source};
-use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 
 /// A card, or what stands in for one.
 pub trait Device: Send + Sync {
@@ -16,13 +16,12 @@ pub trait Device: Send + Sync {
     fn multiprocessors(&self) -> usize;
     /// Shared memory that one block can have, in bytes.
     fn shared_bytes(&self) -> usize;
-    /// Whether it can run programs of `set`.
+    /// Whether it can run programs of `set` with a key of `unrolling`.
     ///
     /// # Errors
     /// Why not.
-    fn serves(&self, set: &Parameters) -> Result<(), GpuError> {
-        let shape = Shape::new(set, self.shared_bytes())?;
-        shape.source(set).map(|_| ())
+    fn serves(&self, set: &Parameters, unrolling: KeyUnrolling) -> Result<(), GpuError> {
+        Shape::new(set, unrolling, self.shared_bytes())?.source(set).map(|_| ())
     }
     /// Compiles `source`.
     ///

@@ -69,11 +69,13 @@ pub enum GpuError {
     },
     /// Several secret bits an iteration.
     #[error(
-        "the key consumes {bits} secret bits an iteration, and the GPU runtime takes 1; make the key with key_unrolling = 1, or run on cpu"
+        "the key consumes {bits} secret bits an iteration, and the GPU runtime takes at most {most}; make the key with less key unrolling, or run on cpu"
     )]
     Unrolling {
         /// The key's.
         bits: u32,
+        /// The runtime's.
+        most: u32,
     },
     /// A key switch whose sums leave 32 bits.
     #[error("the key switch of {set} sums {terms} products of digits up to {digit}, beyond 32 bits; run on cpu")]

@@ -1,12 +1,14 @@
 //! How a parameter set is laid out on a multiprocessor.
 
 use super::{GpuError, Source};
-use polyfabric_schemes::tfhe::Parameters;
+use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 
 /// Ring degrees that the transform serves.
 const LOG2_DEGREES: std::ops::RangeInclusive<u32> = 9..=13;
 /// Most polynomials of a GLWE ciphertext.
 const MOST_COLUMNS: usize = 6;
+/// Most secret bits that an iteration consumes.
+const MOST_KEY_BITS: u32 = 2;
 /// Registers of a multiprocessor, and most for a thread.
 const REGISTERS: usize = 1 << 16;
 const MOST_REGISTERS: usize = 255;
@@ -14,6 +16,7 @@ const MOST_REGISTERS: usize = 255;
 /// How the blind rotations of a parameter set are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
+    unrolling: KeyUnrolling,
     log2_degree: u32,
     /// log2 of the complex points that a thread holds in a transform.
     pub(super) log2_held: u32,
@@ -28,23 +31,27 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of `set` on a multiprocessor with `shared_bytes` bytes of shared memory for a block.
+    /// Of `set` with a key of `unrolling`, on a multiprocessor with `shared_bytes` bytes of shared memory for a block.
     ///
     /// # Errors
-    /// [`GpuError::Ring`].
-    pub fn new(set: &Parameters, shared_bytes: usize) -> Result<Self, GpuError> {
+    /// [`GpuError::Ring`], [`GpuError::Unrolling`].
+    pub fn new(set: &Parameters, unrolling: KeyUnrolling, shared_bytes: usize) -> Result<Self, GpuError> {
+        if unrolling.bits() > MOST_KEY_BITS {
+            return Err(GpuError::Unrolling { bits: unrolling.bits(), most: MOST_KEY_BITS });
+        }
         let columns = set.glwe_dimension().get() + 1;
         let log2_degree = set.ring_degree().log2();
-        // A group of threads holds the products of two columns, or of one. Eight points a thread make three passes of 512 points whole, and leave registers for twice the warps;
-        // elsewhere 16 save a pass.
+        // A group of threads holds the products of two columns, or of one. Eight points a thread make three passes of 512 points whole, and leave registers for twice the
+        // warps; elsewhere 16 save a pass, and the factors of an unrolled key take the registers.
         let groups = if columns <= 2 { 1 } else { columns };
-        let log2_held = if log2_degree == 10 && groups == 1 { 3 } else { 4 };
+        let log2_held = if log2_degree == 10 && groups == 1 && unrolling == KeyUnrolling::ONE { 3 } else { 4 };
         let threads = groups * ((set.ring_degree().get() / 2) >> log2_held);
         // Registers of a thread: points and products, four each, and a third as many again for everything else.
         let registers = (columns / groups + 1) * (4 << log2_held) * 4 / 3;
         let most = REGISTERS / registers.min(MOST_REGISTERS);
         let unit = if threads.is_multiple_of(32) { 1 } else { 2 };
         let shape = Self {
+            unrolling,
             log2_degree,
             log2_held,
             columns,
@@ -71,6 +78,12 @@ impl Shape {
     /// Torus elements of a GLWE ciphertext.
     pub(super) fn glwe_len(&self) -> usize {
         self.columns << self.log2_degree
+    }
+
+    /// Bytes of the transformed key of so many rows, and of a row more, which is brought nearer but not read. On the 32-bit torus numbers have 48 bits.
+    pub(super) fn key_bytes(&self, rows: usize) -> usize {
+        let number = if self.word_bytes == 4 { 6 } else { size_of::<f64>() };
+        (rows + 1) * self.unrolling.patterns() * self.glwe_len() * number
     }
 
     /// Bytes of shared memory for one ciphertext: its accumulators, and where its transforms exchange points.
@@ -131,6 +144,7 @@ impl Shape {
             ("LOG2_BASE", gadget.log2_base.into()),
             ("REDUCES", reduces.into()),
             ("LOG2_ROUNDING", if reduces { 0 } else { rounding }),
+            ("KEY_BITS", self.unrolling.bits().into()),
             ("LOG2_HELD", self.log2_held.into()),
             ("BLOCK_THREADS", self.block_threads(self.ciphertexts).max(self.transform_block().0) as u64),
             // Where there is no key switch, its kernels are compiled for a gadget that fits and never launched.

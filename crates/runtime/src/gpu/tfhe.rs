@@ -29,6 +29,7 @@ pub struct Executor<T, D: Device> {
     shape: Shape,
     kernels: D::Kernels,
     twiddles: D::Buffer,
+    roots: D::Buffer,
     bootstrap_key: D::Buffer,
     key_switch_key: Option<D::Buffer>,
     key_bytes: u64,
@@ -45,19 +46,27 @@ impl<T: Torus, D: Device> Executor<T, D> {
         if parameters.torus_bits() != T::BITS {
             return Err(RunError::TorusBits { program: parameters.torus_bits(), given: T::BITS });
         }
-        if key.unrolling().bits() > 1 {
-            return Err(GpuError::Unrolling { bits: key.unrolling().bits() }.into());
-        }
-        let shape = Shape::new(&parameters, device.shared_bytes())?;
+        let shape = Shape::new(&parameters, key.unrolling(), device.shared_bytes())?;
         let kernels = device.compile(&shape.source(&parameters)?)?;
         let table = twiddles::table(parameters.ring_degree().log2(), shape.log2_held);
         let twiddles = device.upload(bytes_of(&table), "twiddle factors")?;
-        let (key_len, switch_len) = (key.bootstrap_key().len(), key.key_switch_key().map_or(0, <[T]>::len));
-        let key_bytes = size_of_val(key.bootstrap_key()).max(key_len * size_of::<f64>());
+        // A plain key's kernel reads none.
+        let roots =
+            if key.unrolling().bits() == 1 { Vec::new() } else { twiddles::roots(parameters.ring_degree().log2()) };
+        let roots = device.upload(bytes_of(&roots), "roots of one")?;
+        let switch_len = key.key_switch_key().map_or(0, <[T]>::len);
+        // The last group of mask elements may be smaller: the patterns that it has not are zeros.
+        let unrolling = key.unrolling();
+        let iterations = parameters.lwe_dimension().get().div_ceil(unrolling.bits() as usize);
+        let ggsw_len = parameters.ggsw_rows() * shape.glwe_len();
+        let mut coefficients = key.bootstrap_key().to_vec();
+        coefficients.resize(iterations * unrolling.patterns() * ggsw_len, T::default());
+        let key_len = coefficients.len();
+        let key_bytes = shape.key_bytes(iterations * parameters.ggsw_rows());
         let bootstrap_key = device.allocate(key_bytes, "the bootstrapping key's spectra")?;
         let (threads, shared_bytes) = shape.transform_block();
         {
-            let coefficients = device.upload(bytes_of(key.bootstrap_key()), "the bootstrapping key")?;
+            let coefficients = device.upload(bytes_of(&coefficients), "the bootstrapping key")?;
             let polynomials = key_len / parameters.ring_degree().get();
             let launch = Launch {
                 kernel: "transform_key",
@@ -95,6 +104,7 @@ impl<T: Torus, D: Device> Executor<T, D> {
             shape,
             kernels,
             twiddles,
+            roots,
             bootstrap_key,
             key_switch_key,
             key_bytes,
@@ -390,6 +400,7 @@ impl<T: Torus, D: Device> Batches<T> for Run<'_, T, D> {
                 device.address(&tables),
                 device.address(&self.executor.bootstrap_key),
                 device.address(&self.executor.twiddles),
+                device.address(&self.executor.roots),
                 some as u64,
                 parameters.lwe_dimension().get() as u64,
             ];

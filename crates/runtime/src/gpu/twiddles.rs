@@ -38,3 +38,9 @@ pub(super) fn table(log2_degree: u32, log2_held: u32) -> Vec<f64> {
     let depths = (1..passes - 1).map(|pass| pass * log2_held).chain([log2_points - log2_held]);
     depths.flat_map(of_depth).flatten().collect()
 }
+
+/// The 2N roots of one, e^(2πi j/2N).
+pub(super) fn roots(log2_degree: u32) -> Vec<f64> {
+    let count = 2u32 << log2_degree;
+    (0..count).flat_map(|j| root(f64::from(j) / f64::from(count))).collect()
+}

@@ -1,4 +1,6 @@
-// Blind rotation: ACC += BSK_i ⊡ (X^(a_i) · ACC − ACC) for i = 0 .. n − 1, the whole loop of a ciphertext on one multiprocessor.
+// Blind rotation: ACC += BSK_i ⊡ (X^(a_i) · ACC − ACC) for i = 0 .. n − 1, the whole loop of a ciphertext on one multiprocessor. With an unrolled key two
+// mask elements a, b at once: ACC += Σ_u (X^(e_u) − 1) · (BSK_u ⊡ ACC) for e = a, b, a + b; the rows of the three keys are added up, each times what
+// X^e − 1 is at a point, before they meet a digit.
 //
 // Accumulators stay in shared memory, products in registers. With one or two columns a group of THREADS threads holds all of a ciphertext's; with more,
 // one group for each column, and the spectra change hands in shared memory. The warps of a multiprocessor read the same rows of the key at about the same time, so
@@ -15,7 +17,13 @@ typedef u64 Torus;
 #define GROUPS (COLUMNS <= 2 ? 1 : COLUMNS)
 #define OWN_COLUMNS (COLUMNS / GROUPS)
 #define GLWE (COLUMNS * DEGREE)
-#define ROW_POINTS (COLUMNS * POINTS)
+// The key holds pairs of points of a thread: on the 32-bit torus, where 36 bits of mantissa are enough (kernels/src/fft/bound.rs), the upper 32 bits of
+// four numbers and then 16 more of each, else four doubles.
+#define PAIR_BYTES (THREADS * (TORUS_BITS == 32 ? 24 : 32))
+#define POLYNOMIAL_BYTES (HELD / 2 * PAIR_BYTES)
+#define PATTERN_BYTES (COLUMNS * POLYNOMIAL_BYTES)
+#define PATTERNS ((1u << KEY_BITS) - 1)
+#define ROW_BYTES (PATTERNS * PATTERN_BYTES)
 
 // Half of q/β^l, and β/2 at every digit's place: with them added, digits plus β/2 are bit fields (kernels/src/decompose.rs).
 #define DROPPED (TORUS_BITS - LEVELS * LOG2_BASE)
@@ -27,11 +35,17 @@ typedef u64 Torus;
 // What moves an integer of 51 bits to the low bits of a double.
 #define TO_LOW_BITS (1.5 * TWO_52)
 
+// The word of coefficient `index` of which digits are cut.
 DEVICE Torus prepared(const Torus *polynomial, u32 index, u32 exponent, Torus preparation) {
+#if KEY_BITS > 1
+  (void)exponent;
+  return polynomial[index] + preparation;
+#else
   u32 from = (index - exponent) & (2 * DEGREE - 1);
   Torus moved = polynomial[from & (DEGREE - 1)];
   Torus turned = from & DEGREE ? (Torus)0 - moved : moved;
   return turned - polynomial[index] + preparation;
+#endif
 }
 
 // The digit of a prepared word at bit `position`, on the 32-bit torus times 2^position.
@@ -75,11 +89,159 @@ DEVICE void multiply_add(Complex *sum, Complex a, Complex b) {
   sum->im = fma(a.im, b.re, fma(a.re, b.im, sum->im));
 }
 
-// `exponents` is [count][iterations + 1] mod 2N, `choice` the table of each ciphertext, `tables` [..][N], `key` [iterations][row][column][m][thread],
-// `accumulators` [count][COLUMNS][N]. A block takes blockDim.x / (GROUPS · THREADS) ciphertexts; its threads are whole warps.
+typedef struct __align__(16) {
+  u32 word[4];
+} Words;
+
+// The points `pair` of a thread of the polynomial at `key`.
+DEVICE void read_pair(Complex points[2], const u8 *key, u32 pair, u32 thread) {
+  const Words *wide = (const Words *)(key + pair * PAIR_BYTES);
+  const Words upper = wide[thread];
+#if TORUS_BITS == 32
+  const u64 lower = ((const u64 *)(wide + THREADS))[thread];
+  UNROLL for (u32 i = 0; i < 2; i++) {
+    const u32 both = (u32)(lower >> (32 * i));
+    points[i].re = double_of(upper.word[2 * i], both << 16);
+    points[i].im = double_of(upper.word[2 * i + 1], both & 0xffff0000u);
+  }
+#else
+  const Words second = wide[THREADS + thread];
+  points[0].re = double_of(upper.word[1], upper.word[0]);
+  points[0].im = double_of(upper.word[3], upper.word[2]);
+  points[1].re = double_of(second.word[1], second.word[0]);
+  points[1].im = double_of(second.word[3], second.word[2]);
+#endif
+}
+
+DEVICE void write_pair(const Complex points[2], u8 *key, u32 pair, u32 thread) {
+  Words *wide = (Words *)(key + pair * PAIR_BYTES);
+#if TORUS_BITS == 32
+  Words upper;
+  u64 lower = 0;
+  UNROLL for (u32 i = 0; i < 2; i++) {
+    // To the nearest of 48 bits; a carry into the exponent is right.
+    const u64 re = bits_of(points[i].re) + 0x8000, im = bits_of(points[i].im) + 0x8000;
+    upper.word[2 * i] = (u32)(re >> 32);
+    upper.word[2 * i + 1] = (u32)(im >> 32);
+    lower |= ((re >> 16 & 0xffff) | (im & 0xffff0000u)) << (32 * i);
+  }
+  wide[thread] = upper;
+  ((u64 *)(wide + THREADS))[thread] = lower;
+#else
+  UNROLL for (u32 i = 0; i < 2; i++) {
+    const u64 re = bits_of(points[i].re), im = bits_of(points[i].im);
+    Words point = {{(u32)re, (u32)(re >> 32), (u32)im, (u32)(im >> 32)}};
+    wide[i * THREADS + thread] = point;
+  }
+#endif
+}
+
+// Brings a row of the key nearer, each warp a part of it: what the warps of a multiprocessor read next. There is memory for a row behind the last one.
+DEVICE void touch_row(const u8 *row) {
+  const u32 warps = blockDim.x / 32, share = (ROW_BYTES / 128 + warps - 1) / warps;
+  row += (threadIdx.x / 32 * share + threadIdx.x % 32) * 128;
+  for (u32 line = threadIdx.x % 32; line < share; line += 32, row += 32 * 128) touch(row);
+}
+
+#if KEY_BITS == 1
+typedef struct {
+  u32 exponent;
+} Turn;
+
+DEVICE Turn turn_of(const u32 *exponents, const Complex *roots, u32 thread) {
+  (void)roots;
+  (void)thread;
+  Turn turn = {exponents[0]};
+  return turn;
+}
+
+// sums += x · the row's polynomials, of this thread's points and columns.
+DEVICE void multiply_row(Complex sums[OWN_COLUMNS][HELD], const Complex x[HELD], const u8 *row, const Turn *turn, const Complex *roots, u32 thread) {
+  (void)turn;
+  (void)roots;
+  UNROLL for (u32 c = 0; c < OWN_COLUMNS; c++) {
+    UNROLL for (u32 m = 0; m < HELD; m += 2) {
+      Complex points[2];
+      read_pair(points, row + c * POLYNOMIAL_BYTES, m / 2, thread);
+      multiply_add(&sums[c][m], x[m], points[0]);
+      multiply_add(&sums[c][m + 1], x[m + 1], points[1]);
+    }
+  }
+}
+#else
+// a and b, and X^a and X^b at the first point of the thread.
+typedef struct {
+  u32 exponent, exponents[2];
+  Complex first[2];
+} Turn;
+
+DEVICE u32 reversed(u32 value, u32 bits) {
+  u32 result = 0;
+  for (u32 bit = 0; bit < bits; bit++) result |= (value >> bit & 1) << (bits - 1 - bit);
+  return result;
+}
+
+// Point HELD · t + m of a spectrum is at e^(2πi (1 + 4 rev(t)) / 2N) times e^(2πi rev(m) / HELD), with the bits of t and of m reversed. `roots` are the 2N roots of one.
+DEVICE Turn turn_of(const u32 *exponents, const Complex *roots, u32 thread) {
+  Turn turn = {0};
+  const u32 place = 1 + 4 * reversed(thread, LOG2_POINTS - LOG2_HELD);
+  UNROLL for (u32 i = 0; i < 2; i++) {
+    turn.exponents[i] = exponents[i];
+    turn.first[i] = roots[exponents[i] * place & (2 * DEGREE - 1)];
+  }
+  return turn;
+}
+
+// X^e − 1 where X^e is `at`, or −`at` if `odd`.
+DEVICE Complex factor(Complex at, u32 odd) {
+  const u64 sign = (u64)odd << 63;
+  const u64 re = bits_of(at.re) ^ sign, im = bits_of(at.im) ^ sign;
+  Complex result = {double_of((u32)(re >> 32), (u32)re) - 1.0, double_of((u32)(im >> 32), (u32)im)};
+  return result;
+}
+
+// sums += x · Σ_u (X^(e_u) − 1) · the row's polynomials of pattern u.
+DEVICE void multiply_row(Complex sums[OWN_COLUMNS][HELD], const Complex x[HELD], const u8 *row, const Turn *turn, const Complex *roots, u32 thread) {
+  const Complex first[2] = {{forgotten(turn->first[0].re), forgotten(turn->first[0].im)}, {forgotten(turn->first[1].re), forgotten(turn->first[1].im)}};
+  UNROLL for (u32 m = 0; m < HELD; m += 2) {
+    Complex at[3];
+    UNROLL for (u32 i = 0; i < 2; i++) {
+      at[i] = first[i];
+      if (m > 0) {
+        Complex root = roots[(turn->exponents[i] * reversed(m, LOG2_HELD) & (HELD - 1)) * (2 * DEGREE / HELD)];
+        at[i] = times(at[i], root.re, root.im);
+      }
+    }
+    at[2] = times(at[0], at[1].re, at[1].im);
+    Complex sum[OWN_COLUMNS][2];
+    UNROLL for (u32 u = 0; u < 3; u++) {
+      // X^e at point m + 1 of an even m is ± what it is at m.
+      const u32 odd = (u < 2 ? turn->exponents[u] : turn->exponents[0] + turn->exponents[1]) & 1;
+      const Complex factors[2] = {factor(at[u], 0), factor(at[u], odd)};
+      UNROLL for (u32 c = 0; c < OWN_COLUMNS; c++) {
+        Complex points[2];
+        read_pair(points, row + u * PATTERN_BYTES + c * POLYNOMIAL_BYTES, m / 2, thread);
+        UNROLL for (u32 i = 0; i < 2; i++) {
+          if (u == 0) {
+            sum[c][i] = times(points[i], factors[i].re, factors[i].im);
+          } else {
+            multiply_add(&sum[c][i], points[i], factors[i]);
+          }
+        }
+      }
+    }
+    UNROLL for (u32 c = 0; c < OWN_COLUMNS; c++) {
+      UNROLL for (u32 i = 0; i < 2; i++) multiply_add(&sums[c][m + i], x[m + i], sum[c][i]);
+    }
+  }
+}
+#endif
+
+// `exponents` is [count][mask + 1] mod 2N, `choice` the table of each ciphertext, `tables` [..][N], `key` [iteration][row][pattern][column][pair][thread],
+// zeros for patterns of mask elements that there are not, `roots` of an unrolled key [2N], `accumulators` [count][COLUMNS][N]. A block takes blockDim.x / (GROUPS · THREADS) ciphertexts; its threads are whole warps.
 KERNEL MOST_THREADS(BLOCK_THREADS)
-blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, const Torus *tables, const Complex *key,
-               const Complex *twiddles, u32 count, u32 iterations) {
+blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, const Torus *tables, const u8 *key,
+               const Complex *twiddles, const Complex *roots, u32 count, u32 mask) {
   const u32 transform = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
   const u32 slot = transform / GROUPS, group = transform % GROUPS;
   const u32 slots = blockDim.x / (GROUPS * THREADS);
@@ -93,9 +255,9 @@ blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, con
   Torus halves = ROUNDING_HALF;
   for (u32 level = 0; level < LEVELS; level++) halves += (Torus)1 << (TORUS_BITS - LOG2_BASE * level - 1);
 
-  exponents += (u64)ciphertext * (iterations + 1);
+  exponents += (u64)ciphertext * (mask + 1);
   const Torus *table = tables + (u64)choice[ciphertext] * DEGREE;
-  const u32 body = exponents[iterations];
+  const u32 body = exponents[mask];
   for (u32 c = group * THREADS + thread; c < GLWE; c += GROUPS * THREADS) {
     u32 from = ((c & (DEGREE - 1)) + body) & (2 * DEGREE - 1);
     Torus value = c < GLWE - DEGREE ? (Torus)0 : table[from & (DEGREE - 1)];
@@ -103,23 +265,24 @@ blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, con
   }
   synchronise_ciphertext(transform);
 
-  u32 exponent = exponents[0];
-  ROLLED for (u32 iteration = 0; iteration < iterations; iteration++) {
-    const u32 next_exponent = exponents[iteration + 1];
+  ROLLED for (u32 first = 0; first < mask; first += KEY_BITS) {
+    // Of a last element alone the second is the body, which zeros of the key take away.
+    const Turn turn = turn_of(exponents + first, roots, thread);
+    const u8 *of_iteration = key + (u64)(first / KEY_BITS) * ROWS * ROW_BYTES;
     Complex sums[OWN_COLUMNS][HELD];
     UNROLL for (u32 c = 0; c < OWN_COLUMNS; c++) {
       UNROLL for (u32 m = 0; m < HELD; m++) sums[c][m].re = sums[c][m].im = 0.0;
     }
 #if GROUPS == 1
-    u32 row = iteration * ROWS;
+    u32 row = 0;
     ROLLED for (u32 j = 0; j < COLUMNS; j++) {
       const Torus *polynomial = accumulator + j * DEGREE;
-#if LEVELS > 1 && TORUS_BITS == 32
+#if LEVELS > 1 && TORUS_BITS == 32 && KEY_BITS == 1
       Torus words[2 * HELD];
-      UNROLL for (u32 i = 0; i < 2 * HELD; i++) words[i] = prepared(polynomial, thread + i * THREADS, exponent, halves);
+      UNROLL for (u32 i = 0; i < 2 * HELD; i++) words[i] = prepared(polynomial, thread + i * THREADS, turn.exponent, halves);
 #define WORD(i) words[i]
 #else
-#define WORD(i) prepared(polynomial, thread + (i) * THREADS, exponent, halves)
+#define WORD(i) prepared(polynomial, thread + (i) * THREADS, turn.exponent, halves)
 #endif
       ROLLED for (u32 level = 0; level < LEVELS; level++, row++) {
         const u32 position = TORUS_BITS - LOG2_BASE * (level + 1);
@@ -128,11 +291,12 @@ blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, con
           x[i].re = digit(WORD(i), position);
           x[i].im = digit(WORD(i + HELD), position);
         }
+        const u8 *of_row = of_iteration + row * ROW_BYTES;
+#if KEY_BITS > 1
+        touch_row(of_row + ROW_BYTES);
+#endif
         forward(x, exchange, twiddles, thread, transform);
-        const Complex *of_row = key + (u64)row * ROW_POINTS + thread;
-        UNROLL for (u32 c = 0; c < OWN_COLUMNS; c++) {
-          UNROLL for (u32 m = 0; m < HELD; m++) multiply_add(&sums[c][m], x[m], of_row[c * POINTS + m * THREADS]);
-        }
+        multiply_row(sums, x, of_row, &turn, roots, thread);
       }
     }
 #else
@@ -141,18 +305,17 @@ blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, con
       const Torus *polynomial = accumulator + group * DEGREE;
       Complex x[HELD];
       UNROLL for (u32 i = 0; i < HELD; i++) {
-        x[i].re = digit(prepared(polynomial, thread + i * THREADS, exponent, halves), position);
-        x[i].im = digit(prepared(polynomial, thread + (i + HELD) * THREADS, exponent, halves), position);
+        x[i].re = digit(prepared(polynomial, thread + i * THREADS, turn.exponent, halves), position);
+        x[i].im = digit(prepared(polynomial, thread + (i + HELD) * THREADS, turn.exponent, halves), position);
       }
       forward(x, exchange, twiddles, thread, transform);
       synchronise_block();
       UNROLL for (u32 m = 0; m < HELD; m++) exchange[m * THREADS + thread] = x[m];
       synchronise_block();
       ROLLED for (u32 j = 0; j < COLUMNS; j++) {
-        const Complex *of_row = key + (u64)((iteration * COLUMNS + j) * LEVELS + level) * ROW_POINTS + group * POINTS + thread;
-        UNROLL for (u32 m = 0; m < HELD; m++) {
-          multiply_add(&sums[0][m], exchanges[j * EXCHANGE + m * THREADS + thread], of_row[m * THREADS]);
-        }
+        const u8 *of_row = of_iteration + (j * LEVELS + level) * ROW_BYTES + group * POLYNOMIAL_BYTES;
+        UNROLL for (u32 m = 0; m < HELD; m++) x[m] = exchanges[j * EXCHANGE + m * THREADS + thread];
+        multiply_row(sums, x, of_row, &turn, roots, thread);
       }
       synchronise_block();
     }
@@ -171,7 +334,6 @@ blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, con
 #endif
     }
     synchronise_ciphertext(transform);
-    exponent = next_exponent;
   }
   if (wanted < count) {
     accumulators += (u64)ciphertext * GLWE;
@@ -179,10 +341,10 @@ blind_rotation(Torus *accumulators, const u32 *exponents, const u32 *choice, con
   }
 }
 
-// Row r of a GGSW ciphertext has the digits of level r mod LEVELS; `polynomials` of them, [..][row][column][N], are brought to the order of `key`. A
+// Row r of a GGSW ciphertext has the digits of level r mod LEVELS; `polynomials` of them, [iteration][pattern][row][column][N], are brought to the order of `key`. A
 // block takes blockDim.x / THREADS polynomials.
 KERNEL MOST_THREADS(BLOCK_THREADS)
-transform_key(Complex *key, const Torus *coefficients, const Complex *twiddles, u32 polynomials) {
+transform_key(u8 *key, const Torus *coefficients, const Complex *twiddles, u32 polynomials) {
   const u32 transform = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
   const u32 wanted = blockIdx.x * (blockDim.x / THREADS) + transform;
   const u32 polynomial = wanted < polynomials ? wanted : polynomials - 1;
@@ -209,11 +371,12 @@ transform_key(Complex *key, const Torus *coefficients, const Complex *twiddles, 
   scale /= TORUS_BITS == 32 ? TWO_32 : TWO_32 * TWO_32;
 #endif
   if (wanted < polynomials) {
-    key += (u64)polynomial * POINTS;
-    UNROLL for (u32 m = 0; m < HELD; m++) {
-      x[m].re *= scale;
-      x[m].im *= scale;
-      key[m * THREADS + thread] = x[m];
+    const u32 column = polynomial % COLUMNS, row = polynomial / COLUMNS % ROWS, pattern = polynomial / COLUMNS / ROWS % PATTERNS;
+    const u64 iteration = polynomial / COLUMNS / ROWS / PATTERNS;
+    key += (((iteration * ROWS + row) * PATTERNS + pattern) * COLUMNS + column) * POLYNOMIAL_BYTES;
+    UNROLL for (u32 m = 0; m < HELD; m += 2) {
+      const Complex scaled[2] = {{x[m].re * scale, x[m].im * scale}, {x[m + 1].re * scale, x[m + 1].im * scale}};
+      write_pair(scaled, key, m / 2, thread);
     }
   }
 }

@@ -43,6 +43,17 @@ DEVICE double double_of(u32 high, u32 low) {
   return __hiloint2double((i32)high, (i32)low);
 }
 
+// `value`, of which the compiler forgets where it comes from: what is computed from it is computed again in each round of a loop, and takes no registers in between.
+DEVICE double forgotten(double value) {
+  asm volatile("" : "+d"(value));
+  return value;
+}
+
+// Brings the 128 bytes at `line` into the first-level cache.
+DEVICE void touch(const void *line) {
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(line));
+}
+
 DEVICE double shuffle(double value, u32 lane_mask) {
   return __shfl_xor_sync(0xffffffffu, value, (i32)lane_mask);
 }

@@ -35,10 +35,6 @@ KERNEL cut_key(u8 *bytes, const Torus *key, u32 size) {
   }
 }
 
-typedef struct __align__(16) {
-  u32 word[4];
-} Sixteen;
-
 // A warp takes 16 ciphertexts, blockIdx.y, and TILE_BYTES columns of bytes. `inputs` give the bodies.
 KERNEL key_switch(Torus *outputs, const Torus *inputs, const signed char *digits, const u8 *bytes, u32 count, u32 size) {
   const u32 lane = threadIdx.x % 32, quarter = lane % 4, row = lane / 4;
@@ -56,9 +52,9 @@ KERNEL key_switch(Torus *outputs, const Torus *inputs, const signed char *digits
     of_column[tile] = bytes + (u64)(column < columns ? column : columns - 1) * TERMS + 16 * quarter;
   }
   ROLLED for (u32 term = 0; term < TERMS; term += 64) {
-    Sixteen up = *(const Sixteen *)(upper_digits + term), low = *(const Sixteen *)(lower_digits + term);
+    Words up = *(const Words *)(upper_digits + term), low = *(const Words *)(lower_digits + term);
     UNROLL for (u32 tile = 0; tile < TILE_BYTES / 8; tile++) {
-      Sixteen of_key = *(const Sixteen *)(of_column[tile] + term);
+      Words of_key = *(const Words *)(of_column[tile] + term);
       UNROLL for (u32 half = 0; half < 2; half++) {
         u32 a[4] = {up.word[2 * half], low.word[2 * half], up.word[2 * half + 1], low.word[2 * half + 1]};
         u32 b[2] = {of_key.word[2 * half], of_key.word[2 * half + 1]};
