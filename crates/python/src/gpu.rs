@@ -6,7 +6,7 @@ use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatc
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use polyfabric_kernels::Torus;
-use polyfabric_runtime::gpu::{Cuda, Device, Executor, GpuError};
+use polyfabric_runtime::gpu::{Cuda, Device, Executor, GpuError, Shape};
 use polyfabric_schemes::tfhe::{AnyServerKey, KeyUnrolling, ServerKey};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,15 +21,27 @@ fn card() -> Result<Arc<Cuda>, GpuError> {
     }
 }
 
-/// The name of the card that programs of `parameters` run on; fails where there is none, or where it does not serve them.
+/// The name of the card that programs of `parameters` run on, with a key of `unroll` bits an iteration; fails where there is none, or where it does not
+/// serve them.
 #[pyfunction]
-pub fn gpu(py: Python<'_>, parameters: &PyParameters) -> PyResult<String> {
+pub fn gpu(py: Python<'_>, parameters: &PyParameters, unroll: u32) -> PyResult<String> {
     let parameters = &parameters.0;
     detached(py, || {
+        let unrolling = KeyUnrolling::new(unroll).map_err(Failure::of(Kind::Parameter))?;
         let card = card().map_err(Failure::of(Kind::Run))?;
-        card.serves(parameters, KeyUnrolling::ONE).map_err(Failure::of(Kind::Run))?;
+        card.serves(parameters, unrolling).map_err(Failure::of(Kind::Run))?;
         Ok(card.name().to_owned())
     })
+}
+
+/// The kernels' text for `parameters`, a key of `unroll` bits an iteration, and a card with `shared_bytes` bytes of shared memory for a block; and the most of it
+/// that a block of blind rotations takes.
+#[pyfunction]
+pub fn gpu_kernels(parameters: &PyParameters, unroll: u32, shared_bytes: usize) -> Result<(String, usize), Failure> {
+    let unrolling = KeyUnrolling::new(unroll).map_err(Failure::of(Kind::Parameter))?;
+    let shape = Shape::new(&parameters.0, unrolling, shared_bytes).map_err(Failure::of(Kind::Run))?;
+    let source = shape.source(&parameters.0).map_err(Failure::of(Kind::Run))?;
+    Ok((source.text(None), shape.most_shared_bytes()))
 }
 
 /// A server's keys on the card, once an execution there has needed them.

@@ -28,7 +28,7 @@ mod _native {
     #[pymodule_export]
     use crate::elements::{built_in, built_in_names};
     #[pymodule_export]
-    use crate::gpu::gpu;
+    use crate::gpu::{gpu, gpu_kernels};
     #[pymodule_export]
     use crate::isa::instruction_set;
     #[pymodule_export]

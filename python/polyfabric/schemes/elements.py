@@ -275,7 +275,7 @@ class ElementPlan(Plan):
     def expect_place(self, on: str) -> None:
         """Fails if `on` is this computer's "gpu", and it has none that runs the program."""
         if on == "gpu":
-            gpu.card(self.parameters)
+            gpu.card(self.parameters, self.unroll)
 
     def expect_keys(self, server: _native.ServerKey) -> None:
         """Nothing: a server's keys are of a parameter set, and do for every program with it."""

@@ -111,6 +111,11 @@ impl Shape {
         ciphertexts * self.ciphertext_bytes()
     }
 
+    /// Shared memory of a full block, in bytes.
+    pub fn most_shared_bytes(&self) -> usize {
+        self.shared_bytes(self.ciphertexts)
+    }
+
     /// (threads, shared memory) of a block that transforms two polynomials of the key.
     pub(super) fn transform_block(&self) -> (usize, usize) {
         let threads = 2 * ((1 << (self.log2_degree - 1)) >> self.log2_held);

@@ -1,0 +1,120 @@
+"""The GPU's kernels compile for the cards that people have, in the registers that their speed rests on; and what is said where there is no card."""
+
+import ctypes
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import polyfabric as pf
+from polyfabric import _native, gpu
+
+LIMITS = Path(__file__).parent / "snapshots" / "gpu_kernels.json"
+"""By architecture, set and key bits: registers of a thread, bytes that it spills, and bytes of shared memory of a block. `UPDATE_SNAPSHOTS=1` writes them."""
+
+CARDS = {"sm_80": 163 << 10, "sm_90": 227 << 10, "sm_100": 227 << 10}
+"""Shared memory that one block can have, in bytes: A100, H100 and H200, B200."""
+
+SETS = {
+    "morphling-I": (1, 2),
+    "morphling-III": (2,),
+    "morphling-IV": (1, 2),
+    "fpt-I": (1,),
+    "polyfabric-2-p128-t32": (2,),
+    "polyfabric-4-p128-t64": (1,),
+}
+"""Sets that are laid out in different ways, and the key bits that an iteration consumes."""
+
+
+def compiled(text: str, architecture: str) -> str:
+    """What the assembler says of the kernels."""
+    nvrtc = gpu.compiler()
+    assert nvrtc is not None, "the compiler is among the requirements"
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None) == 0
+    options = (ctypes.c_char_p * 2)(f"--gpu-architecture={architecture}".encode(), b"--ptxas-options=--verbose")
+    status = nvrtc.nvrtcCompileProgram(program, len(options), options)
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    assert status == 0, log.value.decode()
+    return log.value.decode()
+
+
+def resources(log: str) -> dict[str, dict[str, int]]:
+    """Of each kernel: registers, and bytes that are spilled."""
+    found = {}
+    for part in log.split("Compiling entry function '")[1:]:
+        spilled, registers = re.search(r"(\d+) bytes spill stores", part), re.search(r"Used (\d+) registers", part)
+        assert spilled is not None, part
+        assert registers is not None, part
+        found[part.split("'")[0]] = {"registers": int(registers[1]), "spilled": int(spilled[1])}
+    return found
+
+
+@pytest.mark.parametrize("architecture", CARDS)
+def test_kernels_compile_within_their_limits(architecture):
+    measured = {}
+    for name, key_bits in SETS.items():
+        for bits in key_bits:
+            text, shared_bytes = _native.gpu_kernels(_native.Parameters.named(name), bits, CARDS[architecture])
+            kernels = resources(compiled(text, architecture))
+            assert set(kernels) >= {"blind_rotation", "transform_key", "key_switch", "modulus_switch", "sample_extract"}
+            measured[f"{name}, {bits}"] = {**kernels["blind_rotation"], "shared_bytes": shared_bytes}
+            assert all(kernel["spilled"] == 0 for name, kernel in kernels.items() if name != "blind_rotation"), kernels
+            assert shared_bytes <= CARDS[architecture]
+    limits = json.loads(LIMITS.read_text()) if LIMITS.exists() else {}
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        LIMITS.write_text(json.dumps({**limits, architecture: measured}, indent=2, sort_keys=True) + "\n")
+        return
+    for case, found in measured.items():
+        limit = limits[architecture][case]
+        assert all(found[what] <= limit[what] for what in limit), f"{architecture}, {case}: {found} over {limit}"
+
+
+def test_sets_that_are_not_served_are_refused_with_their_cause():
+    for name, told in (("strix-IV", "has degree 16384"), ("toy-256", "serves ring degrees 512 to 8192")):
+        with pytest.raises(pf.RunError, match=told):
+            _native.gpu_kernels(_native.Parameters.named(name), 1, CARDS["sm_90"])
+    with pytest.raises(pf.RunError, match="consumes 4 secret bits an iteration, and the GPU runtime takes at most 2"):
+        _native.gpu_kernels(_native.Parameters.named("morphling-I"), 4, CARDS["sm_90"])
+
+
+def card() -> str | None:
+    """This computer's, if it has one."""
+    try:
+        return gpu.card(_native.Parameters.named("polyfabric-3-p128-t64"))
+    except pf.RunError:
+        return None
+
+
+@pf.program(x=pf.Int(0, 7))
+def doubled(x):
+    return x + x
+
+
+@pytest.mark.skipif(card() is not None, reason="this computer has a card")
+def test_a_computer_without_a_card_says_so_before_keys_are_made():
+    with pytest.raises(pf.RunError, match="no GPU here: the library of NVIDIA's driver, libcuda, was not found; install the driver, or run on cpu"):
+        doubled.run({"x": 3}, on="gpu")
+
+
+@pytest.mark.skipif(card() is None, reason="this computer has no card of NVIDIA's")
+def test_programs_run_on_the_card_as_on_the_processor():
+    for x in (0, 3, 7):
+        result = doubled.run({"x": x}, on="gpu")
+        assert result.correct
+        assert result.outputs == doubled.run({"x": x}).outputs
+
+
+@pf.program(x=pf.Real.vector(4))
+def squared(x):
+    return x * x
+
+
+def test_slots_are_refused():
+    with pytest.raises(pf.InputError, match=r"squared computes on slots \(CKKS\), and the GPU runtime runs programs on elements"):
+        squared.run({"x": [0.5, -1.0, 0.25, 0.0]}, on="gpu")
