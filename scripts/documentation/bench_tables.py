@@ -1,8 +1,9 @@
-"""Tables of the CPU benchmarks: ours beside the peers."""
+"""Tables of the benchmarks: ours beside the peers, and on a card."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import log2
 from statistics import median
 from typing import Any
 
@@ -150,7 +151,27 @@ def _ms(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
+GPU = ("set", "key bits", "one, ms", "batch", "PBS + key switch a second", "f64", "noise")
+
+
+def gpu(found: dict[str, Any]) -> Rows:
+    """Of each set and kind of key: one ciphertext, and the batch that is fastest."""
+    by: dict[object, list[Row]] = {}
+    for row in found["rows"]:
+        by.setdefault((row["set"], row["key_bits"]), []).append(row)
+    table = []
+    for (name, bits), rows in by.items():
+        alone = next(row for row in rows if row["batch"] == 1)
+        best = max(rows, key=lambda row: row["per_second"])
+        one = 1e3 * (alone["bootstrap_seconds"] + alone["key_switch_seconds"])
+        share = f"{100 * best['multiply_add_share']:.0f} %"
+        noise = f"2^{log2(best['noise']):.1f}"
+        table.append((name, str(bits), f"{one:.2f}", f"{best['batch']:,}", f"{best['per_second']:,.0f}", share, noise))
+    return table
+
+
 TABLES = {
+    "gpu": ("bench-gpu", GPU, gpu),
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),

@@ -6,9 +6,8 @@ import os
 import re
 from pathlib import Path
 
-import pytest
-
 import polyfabric as pf
+import pytest
 from polyfabric import _native, gpu
 
 LIMITS = Path(__file__).parent / "snapshots" / "gpu_kernels.json"
@@ -98,7 +97,10 @@ def doubled(x):
 
 @pytest.mark.skipif(card() is not None, reason="this computer has a card")
 def test_a_computer_without_a_card_says_so_before_keys_are_made():
-    with pytest.raises(pf.RunError, match="no GPU here: the library of NVIDIA's driver, libcuda, was not found; install the driver, or run on cpu"):
+    with pytest.raises(
+        pf.RunError,
+        match="no GPU here: the library of NVIDIA's driver, libcuda, was not found; install the driver, or run on cpu",
+    ):
         doubled.run({"x": 3}, on="gpu")
 
 
@@ -116,5 +118,7 @@ def squared(x):
 
 
 def test_slots_are_refused():
-    with pytest.raises(pf.InputError, match=r"squared computes on slots \(CKKS\), and the GPU runtime runs programs on elements"):
+    with pytest.raises(
+        pf.InputError, match=r"squared computes on slots \(CKKS\), and the GPU runtime runs programs on elements"
+    ):
         squared.run({"x": [0.5, -1.0, 0.25, 0.0]}, on="gpu")
