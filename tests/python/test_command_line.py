@@ -42,9 +42,16 @@ def test_run_digits_on_morphling(polyfabric):
     assert done.status == 0, done.err
     data = json.loads(done.out)
     assert data["correct"] is True
-    assert data["machine"].keys() >= SIMULATION
-    assert data["machine"]["cycles"] > 0
-    assert data["machine"]["stalls"]
+    assert [image["activations_equal"] for image in data["images"]] == [64]
+    report = data["machine"]
+    assert report.keys() >= SIMULATION
+    assert report["saturations"] == 0
+    assert sum(report["stalls"].values()) == pytest.approx(report["cycles"])
+    assert 0 < report["lower_bound_cycles"] <= report["cycles"]
+    # Adding 31 activations is beyond the machine's widths: that must be said, with the noise.
+    assert data["encrypted_scores"] is False
+    assert "noise budget" in data["reason"]
+    assert data["scores_log2_failure"] > -40
 
 
 def test_run_digits_for_people(polyfabric):

@@ -65,18 +65,20 @@ def test_art_has_the_shape_of_the_image():
     assert [len(line) for line in lines] == [16] * 8
 
 
-def test_fifty_images_on_the_cpu():
-    done = classify(range(50))
+@pytest.mark.parametrize("images", [10, pytest.param(50, marks=pytest.mark.full)])
+def test_images_on_the_cpu(images):
+    done = classify(range(images))
     assert done.encrypted_scores
-    assert [image.activations_equal for image in done.images] == [64] * 50
+    assert [image.activations_equal for image in done.images] == [64] * images
     assert done.correct
     assert [image.output for image in done.images] == [image.expected for image in done.images]
 
 
-@pytest.mark.parametrize("images", [1, pytest.param(3, marks=pytest.mark.full)])
-def test_images_by_morphlings_replay(images):
-    done = classify(range(images), on="morphling")
-    assert [image.activations_equal for image in done.images] == [64] * images
+@pytest.mark.full
+def test_images_by_morphlings_replay():
+    """One is in the tests of the command line."""
+    done = classify(range(3), on="morphling")
+    assert [image.activations_equal for image in done.images] == [64] * 3
     assert done.correct
     report = done.run.simulation
     assert report is not None

@@ -16,8 +16,10 @@ from polyfabric.schemes.options import PlanOptions
 pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
 
 
-@pytest.mark.parametrize("name", ["lola-mnist", "helr"])
-@pytest.mark.parametrize("on", ["cpu", "f1"])
+@pytest.mark.parametrize(
+    ("name", "on"),
+    [("lola-mnist", "cpu"), ("lola-mnist", "f1"), ("helr", "cpu"), pytest.param("helr", "f1", marks=pytest.mark.full)],
+)
 def test_at_full_size_the_answer_is_the_applications(name, on):
     done = execute(PROGRAMS[name], on=on)
     assert done.correct, (done.error, done.found, done.expected)

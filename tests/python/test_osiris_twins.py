@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from polyfabric import programs
 from polyfabric.apps import bitonic_sorting, helr_1024, osiris_programs
 from polyfabric.apps.ckks_bootstrapping import FULL_SET
 from polyfabric.apps.f1_programs.execute import execute
@@ -14,6 +15,8 @@ from polyfabric.apps.osiris_programs import REDUCED_SET
 from polyfabric.apps.reduced import TWINS
 from polyfabric.apps.resnet20 import Weights
 from polyfabric.apps.trained_digits import resnet, resnet_train
+from polyfabric.machines import load
+from polyfabric.schemes.options import PlanOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*security:UserWarning")
 
@@ -181,7 +184,14 @@ def test_the_command_runs_twins(polyfabric):
     assert "four numbers" in done.out
 
 
-def test_a_machine_without_the_first_papers_key_switch_has_a_set_of_its_own(polyfabric):
+def test_a_machine_without_the_first_papers_key_switch_has_a_set_of_its_own():
+    options = PlanOptions(machine=load("osiris"))
+    for to_run, name in ((True, REDUCED_SET), (False, FULL_SET)):
+        assert programs.planned("ckks-bootstrapping", options, to_run=to_run).parameters.name == name
+
+
+@pytest.mark.full
+def test_the_commands_take_that_set(polyfabric):
     done = polyfabric("run", "ckks-bootstrapping", "--on", "osiris", "--json")
     assert done.status == 0, done.err
     found = json.loads(done.out)

@@ -14,6 +14,7 @@ TORUS = EXAMPLES / "own-tfhe-machine.toml"
 RNS = EXAMPLES / "own-rns-machine.toml"
 
 
+@pytest.mark.full
 def test_an_encrypted_digit_is_classified_by_a_machine_of_no_paper(polyfabric):
     done = polyfabric("run", "digits", "--on", str(TORUS), "--json")
     assert done.status == 0, done.err
@@ -129,6 +130,8 @@ def test_without_a_set_a_built_in_program_takes_one_that_the_machine_holds(polyf
         assert done.status == 0, done.err
         found = json.loads(done.out)
         report = found.get("machine", found) if command[0] == "run" else found
+        assert report["machine"] == "kingfisher"
         assert report["parameters"].startswith("polyfabric-")
         assert found.get("correct", True) is True
+    assert report["saturations"] == 0
     assert programs.default_set("pbs", pf.machines.load("morphling")) == programs.DEFAULT_SET_ON_MACHINE
