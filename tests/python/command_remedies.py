@@ -1,0 +1,111 @@
+"""Command lines that are refused beside those that their messages advise; `test_command_remedies.py` runs them, in a folder with `own.py` and `own.json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FILE = """
+import polyfabric as pf
+
+
+@pf.program(x=pf.Int(0, 1).vector(2))
+def elements(x):
+    return pf.lookup(x, [1, 0])
+
+
+@pf.program(x=pf.Real.vector(4))
+def reals(x):
+    return x * x
+"""
+ELEMENTS, REALS = "run own.py:elements --params polyfabric-1-p64-t32", "run own.py:reals"
+BATCH = "simulate pbs --machine strix --max-failure 0"
+PERMUTED = "simulate permute --machine f1 --params 12 --batch 1"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A refused line and those that are advised, which follow one another."""
+
+    wrong: str
+    words: str
+    right: tuple[str, ...]
+    before: tuple[str, ...] = ()
+    """What is run before the refused one."""
+
+
+def line(wrong: str, words: str, *right: str, before: tuple[str, ...] = ()) -> Line:
+    return Line(wrong, words, right, before)
+
+
+STEPS = (f"{REALS} --keys k --step encrypt", f"{REALS} --keys k --step execute", f"{REALS} --keys k --step decrypt")
+
+LINES = [
+    line(f"{REALS} --input x=1,0,0,0 --input x=0,0,0,0", "give it once", f"{REALS} --input x=1,0,0,0"),
+    line(f"{REALS} --input x=1,0,0,0 --input own.json", "in own.json too; give it once", f"{REALS} --input own.json"),
+    line(f"{REALS} --input bad.json", "give a JSON object of inputs", f"{REALS} --input own.json"),
+    line(f"{REALS} --input list.json", "one entry for each of x", f"{REALS} --input own.json"),
+    line("run digits --image 1 --images 2", "give one of the two", "run digits --image 1", "run digits --images 2"),
+    line("run life --size 5 --board own.txt", "own.txt draws its own", "run life --generations 1 --board own.txt"),
+    line("run life --keys k --unroll 2 --generations 1", "leave it out", "run life --generations 1 --size 4 --keys k"),
+    line("run life --size 2", "give a size from", "run life --size 4 --generations 1"),
+    line("run life --board none", "name glider", "run life --board glider --generations 1 --size 4"),
+    line("run pbs --images 2", "is of digits", "run pbs"),
+    line(f"{REALS} --images 2 --cost", "leave it out with --step or --cost", f"{REALS} --cost"),
+    line("run life --batch 2", "leave it out", "run life --generations 1 --size 4"),
+    line(f"{REALS} --report r", "this run is not on a machine", REALS),
+    line(f"{REALS} --cost --threads 1", "leave one of the two out", f"{REALS} --threads 1"),
+    line(f"{ELEMENTS} --unroll 2 --keys k", "--unroll is not taken with --keys", f"{ELEMENTS} --keys k"),
+    line(f"{REALS} --step keys", "name their folder with --keys DIR", f"{REALS} --step keys --keys k"),
+    line(f"{REALS} --step keys --keys k --report r", "leave it out with --step", f"{REALS} --step keys --keys k"),
+    line(f"{REALS} --step keys --keys k --measure", "leave it out with --step", f"{REALS} --measure"),
+    line(
+        f"{REALS} --step execute --keys k --input own.json",
+        "give it with --step encrypt, or without --step",
+        f"{REALS} --step encrypt --keys k --input own.json",
+        f"{REALS} --input own.json",
+    ),
+    line(
+        f"{REALS} --step encrypt --keys k --threads 1",
+        "give it with --step execute, or without --step",
+        STEPS[0],
+        f"{STEPS[1]} --threads 1",
+        f"{REALS} --threads 1",
+    ),
+    line(
+        f"{REALS} --step encrypt --keys k --on interpreter",
+        "give it with --step execute, or without --step",
+        STEPS[0],
+        f"{STEPS[1]} --on interpreter",
+        f"{REALS} --on interpreter",
+    ),
+    line(
+        f"{STEPS[1]} --flood 0",
+        "give it with --step decrypt, or without --step",
+        *STEPS[:2],
+        f"{STEPS[2]} --flood 0",
+        f"{REALS} --flood 0",
+        before=STEPS[:1],
+    ),
+    line("params --replay 2", "name them with --on", "params toy-256 --replay 2 --on fpt"),
+    line("params --message-bits 1", "add --replay COUNT", "params toy-256 --replay 2 --on fpt --message-bits 1"),
+    line(
+        "params morphling-A --on morphling",
+        "name one of them, or a machine of the set's width",
+        "params morphling-A-t32 --on morphling",
+    ),
+    line(
+        f"{PERMUTED} --load f.bin --scheduler priority",
+        "--scheduler is for compiling it",
+        f"{PERMUTED} --scheduler priority",
+    ),
+    line(f"{BATCH} --schedule flat", "leave it out for pbs", BATCH),
+    line("simulate sorting --machine osiris --schedule flat", "leave --schedule out"),
+    line("simulate sorting --machine osiris --batch 2", "here rounds of sorting are loops; leave it out"),
+    line(f"{PERMUTED} --key-switch d2", "leave it out", PERMUTED),
+    line(f"{BATCH} --operations", "leave it out", BATCH),
+    line(
+        "compare pbs --machines strix,fpt --params strix=strix-I,fpt",
+        "give each machine its set: M1=SET,M2=SET",
+        "compare pbs --machines strix,fpt --params strix=strix-I,fpt=fpt-I",
+    ),
+]
