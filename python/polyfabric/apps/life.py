@@ -224,11 +224,15 @@ def prepare(
     """
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=max_failure, unroll=unroll)
     accepted, share = options.accepted_failure, log2(generations)
-    two = ElementPlan.make(life(rows, columns, 2), replace(options, max_failure=accepted - share))
+    # A set that is named is taken as it is, to be told of all generations how often they fail.
+    wanted = accepted - share if parameters is None else 0.0
+    two = ElementPlan.make(life(rows, columns, 2), replace(options, max_failure=wanted))
     failure = two.log2_failure + share
-    if failure > accepted:
+    if parameters is not None and failure > accepted:
+        most = int(2.0 ** (accepted - two.log2_failure))
+        fewer = f"play {most} at most, " if most else ""
         raise NoiseError(
-            f"life: {generations} generations fail with probability 2^{failure:.1f}, more than 2^{accepted:.1f}; play fewer, choose another "
+            f"life: {generations} generations fail with probability 2^{failure:.1f}, more than 2^{accepted:.1f}; {fewer}choose another "
             f"set, or accept it with --max-failure {ceil(failure)}"
         )
     same = replace(options, parameters=two.parameters, max_failure=0.0)

@@ -1,0 +1,253 @@
+"""Calls of sweeps, comparisons, compiled programs, reports and applications that are refused beside those that their messages advise;
+`test_call_remedies.py` makes them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polyfabric as pf
+from call_remedies import ELEMENTS, NUMBERS, REALS, SET, call, written
+from polyfabric import comparison, exploration, machines, reports
+from polyfabric.apps import ckks_bootstrapping, life
+from polyfabric.apps.database import store
+from polyfabric.apps.digits import classify
+from polyfabric.apps.f1_programs import country_lookup
+from polyfabric.apps.logistic_regression import infer
+
+PBS = "pbs@strix-I"
+AXIS = "units.core.count=8,4"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def explored(
+    axis: str = AXIS, *, machine: str = "strix", program: str = PBS, results: Path | None = None, **more: Any
+) -> pf.Report:
+    task = exploration.Task.of(machine, (program,), 8)
+    return exploration.explore(task, [exploration.axis(axis)], results=results, jobs=1, **more)
+
+
+@cache
+def swept() -> pf.Report:
+    """The sweep that several messages lead to, made once."""
+    return explored()
+
+
+def own_machine(folder: Path, *, swept: bool = True) -> str:
+    """The machine file of the examples, or the same without its sweep."""
+    lines = (EXAMPLES / "own-tfhe-machine.toml").read_text(encoding="utf-8").splitlines()
+    own = ("sweep_programs", "[[sweep]]", '"units.core.', '"channels.key_bus.')
+    kept = [line for line in lines if swept or not line.startswith(own)]
+    return str(written(folder / "own.toml", "\n".join(kept)))
+
+
+def compiled() -> machines.MappedSlots:
+    mapped = machines.load("f1").map(on_f1())
+    assert isinstance(mapped, machines.MappedSlots)
+    return mapped
+
+
+def on_f1() -> Any:
+    return REALS.plan("f1-12-L3", machine=machines.load("f1"), security=0)
+
+
+def taken_up(folder: Path) -> pf.Report:
+    """A sweep whose results are there already."""
+    explored(results=folder / "points.jsonl")
+    return explored(results=folder / "points.jsonl")
+
+
+SWEEPS = [
+    call(
+        lambda at: explored(machine=str(at / "none.toml")),
+        "cannot read the machine file",
+        lambda at: explored("units.core.count=4,2", machine=own_machine(at)),
+    ),
+    call(
+        lambda at: exploration.Task.of(own_machine(at, swept=False)),
+        "name some with --programs",
+        lambda at: exploration.Task.of(own_machine(at, swept=False), (PBS,)),
+    ),
+    call(lambda _: explored("units.none=1"), "has no figure 'units.none'", lambda _: swept()),
+    call(
+        lambda at: exploration.own_axes(exploration.Task.of(own_machine(at, swept=False), (PBS,))),
+        "name axes with --axis KEY=V1,V2,..",
+        lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([exploration.axis("units.core.count=4,2")]),
+    ),
+    call(lambda _: explored("units.core.count"), "is not KEY=V1,V2,..", lambda _: swept()),
+    call(
+        lambda _: explored("units.core.count=8,4;channels.hbm.stacks=1"),
+        "give as many of each",
+        lambda _: exploration.axis("units.core.count=8,4;channels.hbm.stacks=1,2"),
+    ),
+    call(
+        lambda _: exploration.axis(f"{next(iter(exploration.EXCHANGES))}=none"),
+        "; take ",
+        lambda _: [
+            exploration.axis(f"{key}={value}") for key, known in exploration.EXCHANGES.items() for value in known
+        ],
+    ),
+    call(lambda _: explored("units.core.count=many"), "takes numbers", lambda _: swept()),
+    call(
+        lambda at: (written(at / "points.jsonl", "other"), explored(results=at / "points.jsonl")),
+        "name another one",
+        lambda at: explored(results=at / "points.jsonl"),
+    ),
+    call(
+        lambda at: (written(at / "points.jsonl", "{}\n"), explored(results=at / "points.jsonl")),
+        "name another file, or remove the line",
+        taken_up,
+    ),
+    call(
+        lambda at: (at.joinpath("points.jsonl").write_bytes(b"\xff"), explored(results=at / "points.jsonl")),
+        "cannot read the results file",
+        lambda at: explored(results=at / "points.jsonl"),
+    ),
+    call(
+        lambda at: explored(results=at / "none" / "points.jsonl"),
+        "check that the folder exists",
+        lambda at: explored(results=at / "points.jsonl"),
+    ),
+]
+
+COMPARISONS = [
+    call(
+        lambda _: comparison.compare("digits", ["strix"], widths="derived"),
+        "name one with --params",
+        lambda _: comparison.compare("pbs", ["strix"], parameters="strix-I", widths="derived", batch=8),
+    ),
+    call(
+        lambda _: comparison.compare("pbs", ["strix", "fpt"], parameters={"morphling": "strix-I"}),
+        "is none of the machines",
+        lambda _: comparison.compare("pbs", ["strix", "fpt"], parameters={"strix": "strix-I"}, batch=8),
+    ),
+    call(
+        lambda _: comparison.compare("pbs", ["strix"], parameters="strix-I", readings=["none=1"]),
+        "none of these machines leaves 'none' open; they have",
+        lambda _: comparison.compare("pbs", ["strix"], parameters="strix-I", batch=8),
+    ),
+    call(
+        lambda _: comparison.compare("pbs", ["f1"], parameters="strix-I"),
+        "name another machine",
+        lambda _: comparison.compare("pbs", ["strix"], parameters="strix-I", batch=8),
+    ),
+]
+
+COMPILED = [
+    call(
+        lambda at: machines.load("morphling").load(ELEMENTS.plan(machine=machines.load("morphling")), at / "own.bin"),
+        "leave the file out",
+        lambda _: machines.load("morphling").map(ELEMENTS.plan(machine=machines.load("morphling"))).report(),
+    ),
+    call(
+        lambda at: machines.load("f1").load(on_f1(), at / "none.bin"),
+        "check the path",
+        lambda at: (compiled().save(at / "own.bin"), machines.load("f1").load(on_f1(), at / "own.bin").report()),
+    ),
+    call(
+        lambda at: compiled().save(at / "none" / "own.bin"),
+        "check that the folder exists",
+        lambda at: compiled().save(at / "own.bin"),
+    ),
+]
+
+REPORTS = [
+    call(
+        lambda _: REALS.simulate("f1", parameters="f1-12-L3")["none"],
+        "has no entry 'none'; it has",
+        lambda _: REALS.simulate("f1", parameters="f1-12-L3")["cycles"],
+    ),
+    call(
+        lambda _: comparison.compare("pbs", ["strix"], parameters="strix-I", batch=8).timeline(),
+        "simulate a program, or run it on a machine",
+        lambda _: (
+            REALS.simulate("f1", parameters="f1-12-L3").timeline(),
+            REALS.run(NUMBERS, on="f1", parameters="f1-12-L3").simulation.timeline(),
+        ),
+    ),
+    call(
+        lambda at: reports.made_folder(written(at / "file", "") / "folder"),
+        "name another one",
+        lambda at: reports.made_folder(at / "folder"),
+    ),
+    call(
+        lambda at: reports.expect_folder(written(at / "file", "") / "folder"),
+        "name another one",
+        lambda at: reports.expect_folder(at / "folder"),
+    ),
+    call(
+        lambda at: reports.write_text(at / "none" / "file", ""),
+        "check that the folder exists",
+        lambda at: reports.write_text(at / "file", ""),
+    ),
+]
+
+
+def board(folder: Path, text: str) -> str:
+    return str(written(folder / "own.txt", text))
+
+
+APPLICATIONS = [
+    call(lambda _: classify.classify([449]), "they are numbered 0 to", lambda _: classify.classify([0])),
+    call(lambda _: classify.classify([]), "give at least one index", lambda _: classify.classify([0])),
+    call(lambda _: life.drawn("glider", 2), "give a size from", lambda _: life.drawn("glider", 8)),
+    call(lambda _: life.drawn("beacon", 3), "give a larger size", lambda _: life.drawn("beacon", 4)),
+    call(
+        lambda _: life.drawn("none"),
+        "random, or a FILE.txt of # and .",
+        lambda at: (life.drawn("random"), life.drawn(board(at, "..#\n..#\n..#\n"))),
+    ),
+    call(lambda at: life.drawn(str(at / "none.txt")), "check the path", lambda at: life.drawn(board(at, ".#.\n" * 3))),
+    call(
+        lambda at: (at.joinpath("own.txt").write_bytes(b"\xff"), life.drawn(str(at / "own.txt"))),
+        "not a text file",
+        lambda at: life.drawn(board(at, ".#.\n" * 3)),
+    ),
+    call(lambda at: life.drawn(board(at, ".#\n.\n")), "of equal length", lambda at: life.drawn(board(at, ".#.\n" * 3))),
+    call(lambda _: life.life(2, 4), "rows and columns", lambda _: life.life(4, 4).plan()),
+    call(
+        lambda _: life.play(np.eye(4, dtype=bool), 0),
+        "play one at least",
+        lambda _: life.play(np.eye(4, dtype=bool), 1),
+    ),
+    call(
+        lambda _: life.prepare(8, 8, 1024, parameters=SET, max_failure=-150.0),
+        "play 9 at most, choose another set, or accept it with --max-failure -143",
+        lambda _: (
+            life.prepare(8, 8, 9, parameters=SET, max_failure=-150.0),
+            life.prepare(8, 8, 1024, parameters=SET, max_failure=-143),
+            life.prepare(8, 8, 1024, max_failure=-150.0),
+        ),
+    ),
+    call(
+        lambda _: life.prepare(8, 8, 2, parameters=SET, max_failure=-160.0),
+        "more than 2^-160.0; choose another set",
+        lambda _: life.prepare(8, 8, 2, max_failure=-160.0),
+    ),
+    call(lambda _: store.numbers("Reykjavik", 2), "shorten it", lambda _: store.numbers("Reyk", 2)),
+    call(lambda _: store.key("C1"), "give its two letters, such as CH", lambda _: store.key("CH")),
+    call(
+        lambda _: country_lookup.encoded("Bern", country_lookup.Shape()),
+        "write it in small letters",
+        lambda _: country_lookup.encoded("bern", country_lookup.Shape()),
+    ),
+    call(
+        lambda _: country_lookup.country_lookup(
+            country_lookup.Shape(characters=4, entries=0, slots=64, letters=4, limbs=None)
+        ),
+        "give at least one",
+        lambda _: country_lookup.country_lookup(
+            country_lookup.Shape(characters=4, entries=1, slots=64, letters=4, limbs=None)
+        ),
+    ),
+    call(
+        lambda _: ckks_bootstrapping.ckks_bootstrapping("ckks-depth-2"),
+        f"such as {ckks_bootstrapping.FULL_SET}",
+        lambda _: ckks_bootstrapping.ckks_bootstrapping(ckks_bootstrapping.FULL_SET),
+    ),
+    call(lambda _: infer.infer(rows=0), "give a number of those", lambda _: infer.infer(rows=1)),
+]
+
+TOOLS = [*SWEEPS, *COMPARISONS, *COMPILED, *REPORTS, *APPLICATIONS]
