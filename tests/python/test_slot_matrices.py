@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric import programs
 
 T = 65537
 RANDOM = np.random.default_rng(17)
@@ -157,3 +160,89 @@ def test_a_product_runs_encrypted_within_its_bounds():
 
     left, right = np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2)
     assert exact.run({"a": left, "b": right}).outputs["result"] == (left @ right).tolist()
+
+
+OWN_FILE = """
+import numpy as np
+import polyfabric as pf
+
+LEFT, RIGHT = np.arange(8).reshape(2, 4) / 8, np.arange(15).reshape(3, 5) / 16
+WEIGHTS = np.arange(12).reshape(3, 4)
+
+
+@pf.program(a=pf.Real.matrix(4, 3), v=pf.Real.vector(3))
+def reals(a, v):
+    centred = a - a.mean(axis=0)
+    return {
+        "covariance": centred.T @ centred / 4,
+        "public": LEFT @ a @ RIGHT,
+        "by_row": a * v + 1,
+        "column": a[:, 1],
+        "shaped": a.reshape(2, 6)[1],
+        "mean": a.mean(),
+    }
+
+
+@pf.program(a=pf.Mod(65537).matrix(3, 4), b=pf.Mod(65537).matrix(4, 2))
+def residues(a, b):
+    return {"product": a @ b, "weighted": (a * WEIGHTS).sum(axis=1), "rows": a[1:] + 7, "flat": b.T.reshape(-1)}
+"""
+
+NUMPY = {
+    "reals": lambda a, v: {
+        "covariance": np.cov(a.T, bias=True),
+        "public": (np.arange(8).reshape(2, 4) / 8) @ a @ (np.arange(15).reshape(3, 5) / 16),
+        "by_row": a * v + 1,
+        "column": a[:, 1],
+        "shaped": a.reshape(2, 6)[1],
+        "mean": a.mean(),
+    },
+    "residues": lambda a, b: {
+        "product": a @ b,
+        "weighted": (a * np.arange(12).reshape(3, 4)).sum(axis=1),
+        "rows": a[1:] + 7,
+        "flat": b.T.reshape(-1),
+    },
+}
+SHAPES = {"reals": {"a": (4, 3), "v": (3,)}, "residues": {"a": (3, 4), "b": (4, 2)}}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_matrices_go_the_way_of_a_user(name: str, polyfabric: Any, tmp_path: Path):
+    """A file of one's own, inputs in JSON and no option: cost, a run, the steps through files, and a client with its server, all as numpy has it."""
+    modulus = None if name == "reals" else T
+    given = {key: numbers(shape, modulus) for key, shape in SHAPES[name].items()}
+    expected = NUMPY[name](**given)
+    (tmp_path / "own.py").write_text(OWN_FILE, encoding="utf-8")
+    (tmp_path / "given.json").write_text(json.dumps({key: value.tolist() for key, value in given.items()}))
+    program = f"own.py:{name}"
+
+    def expect(found: dict[str, Any]) -> None:
+        assert list(found) == list(expected)
+        for key, values in expected.items():
+            assert np.shape(found[key]) == np.shape(values)
+            if modulus is None:
+                np.testing.assert_allclose(found[key], values, atol=2.0**-16)
+            else:
+                compared(found[key], values, modulus)
+
+    def said(*arguments: str) -> dict[str, Any]:
+        done = polyfabric("run", program, *arguments, "--json")
+        assert done.status == 0, done.err
+        assert "warning" not in done.err
+        return json.loads(done.out)
+
+    assert said("--cost")["memory_bytes"] > 0
+    done = said("--input", "given.json")
+    assert done["correct"] is True
+    expect(done["output"])
+    said("--step", "encrypt", "--keys", "files", "--input", "given.json")
+    said("--step", "execute", "--keys", "files")
+    decrypted = said("--step", "decrypt", "--keys", "files")
+    assert decrypted["correct"] is True
+    expect(decrypted["output"])
+    own = programs.load(str(tmp_path / program))
+    client = pf.Client(pf.Specification.from_bytes(pf.Specification.of(own).to_bytes()))
+    server = pf.Server(own, pf.EvaluationKey.from_bytes(client.evaluation_key.to_bytes()))
+    request = pf.Ciphertexts.from_bytes(client.encrypt(given).to_bytes())
+    expect(client.decrypt(pf.Ciphertexts.from_bytes(server.execute(request).to_bytes())))
