@@ -1,4 +1,4 @@
-"""Does every remedy that a refused call names work: of planning, running, keys, files, clients, servers, programs in files, sweeps, comparisons, reports and applications?
+"""Does every remedy that a refused call names work: of planning, running, keys, files, clients, servers, programs in files, sweeps, comparisons, reports, applications and models?
 
 A case is a call that is refused, words of its message, and the call that the message advises, which is made. The last test holds that no message of
 these modules goes without a case, or without a reason why it has none.
@@ -15,6 +15,7 @@ import polyfabric as pf
 import pytest
 from call_remedies import CALLS as OF_PROGRAMS
 from call_remedies import Call
+from model_remedies import MODELS
 from polyfabric import (
     comparison,
     computer,
@@ -34,21 +35,25 @@ from polyfabric import (
 )
 from polyfabric.apps import life
 from polyfabric.errors import Error
+from polyfabric.models import choices, model, scikit
 from polyfabric.schemes import elements, options, plan, slots
 from tool_remedies import TOOLS
 
 pytestmark = pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
 
-CALLS = [*OF_PROGRAMS, *TOOLS]
+CALLS = [*OF_PROGRAMS, *TOOLS, *MODELS]
 
 MODULES = (
     *(comparison, exploration, machines, reports, life),
     *(computer, execution, keys, names, programs, runnable, sides, slot_parameters, specification, stages, store),
     *(elements, options, plan, slots),
+    *(choices, model, scikit),
 )
 
 NO_CASE = {
     "more memory": "the remedy is another computer",
+    "booster=": "of a package that the tests do not have",
+    "has categorical features": "of that package too; the same words of scikit-learn have a case",
     "install it": "the remedy is another package",
     "there is no Dask scheduler": "the remedy is a scheduler",
     "no point has a result": "it repeats the message of a point",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import multiprocessing
 import re
@@ -17,7 +16,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from damage import flipped as flipped_bytes
-from polyfabric import parameters, timing
+from polyfabric import parameters
 from polyfabric.reports.units import security
 from polyfabric.schemes.elements import ElementPlan
 
@@ -277,49 +276,9 @@ def test_a_built_in_program_states_its_whole_batch_and_bounds_its_phases(name: s
     assert 0 < one.error_bounds["y"] == many.error_bounds["y"] <= half
 
 
-def test_the_transform_of_a_key_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = timing.LookupTimes(
-        keys=1e6, keys_each=1e6, alone=100.0, together=1000.0, cut=1e4, single=0.01, each=1.0, switch=0.001, step=2.0
-    )
-    monkeypatch.setattr(timing, "lookup_times", lambda *_: times)
-    monkeypatch.setattr(timing, "fresh_memory", lambda: 1e-6)
-    monkeypatch.setattr(timing, "cores", lambda: 2)
-
-    @pf.program(x=pf.UInt(16), y=pf.UInt(16))
-    def added(x, y):
-        return x + y
-
-    planned = added.plan()
-    batches, switches = planned.kernel.rotation_batches, planned.kernel.key_switch_batches
-    scale = json.loads(planned.parameters.to_json())["lwe_dimension"] / timing.TIMED_DIMENSION
-    assert len(batches) > 1
-    # Each processor takes less than eight at once, and switches keys one by one.
-    assert max(batches) < 2 * timing.LANES
-    assert max(switches) <= 2
-    fresh = planned.memory["server_key_transformed"] * 1e-6
-    assert 0 < fresh < (planned.memory["server"] - planned.memory["server_key"]) * 1e-6
-    steps = 2.0 * len(batches) + 0.01 * sum(batches) + 0.001 * sum(switches)
-    assert planned.processor_seconds() == pytest.approx((100 + steps) * scale + fresh)
-
-
 def test_look_ups_that_read_the_same_share_a_key_switch() -> None:
     table = pf.program(i=pf.UInt(8))(lambda i: pf.Table(lambda v: v * v % 251, pf.UInt(8))[i])
     kernel = table.plan().kernel
     # Those of both halves of the index, each by itself.
     assert kernel.rotation_batches[0] >= 32
     assert kernel.key_switch_batches[0] == 2
-
-
-def test_the_time_of_work_on_slots_is_neither_the_shortest_nor_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Three rounds of 5, 1 and 2 seconds, of four pieces each.
-    clock = iter([0.0, 5.0, 10.0, 11.0, 20.0, 22.0])
-    monkeypatch.setattr(timing.time, "process_time", lambda: next(clock))
-    asked = []
-
-    class Rehearsal:
-        def run(self, effort: str) -> int:
-            asked.append(effort)
-            return 4
-
-    assert timing._of_effort(Rehearsal(), "ntts") == pytest.approx(2 / 4)
-    assert asked == ["ntts"] * 3
