@@ -69,8 +69,12 @@ fn an_unknown_paper_is_named() {
     assert_eq!(error, "no published figures of \"none\" are in the project; it has f1, fpt, morphling, osiris, strix");
 }
 
+/// Forty seconds: with `POLYFABRIC_FULL` in the environment. The numbers of its smallest rings are beside the model.
 #[test]
 fn f1_meets_what_it_is_held_to() {
+    if std::env::var_os("POLYFABRIC_FULL").is_none() {
+        return;
+    }
     let rows = reproduce("f1", None, &NoProgress).expect("every table can be computed");
     let find = |table: &str, cell: &str| {
         let row = rows.iter().find(|row| row.table == table && row.cell == cell);

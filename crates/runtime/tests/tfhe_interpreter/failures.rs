@@ -3,7 +3,7 @@
 //!
 //! Noise is made so large that one element in some tens comes out wrong, and rates are held to five deviations of what is counted. With `POLYFABRIC_FULL` in the environment
 //! these are 25 % and less over 200 keys, or 50 % where a key's failures come in clusters, half of them under one key in ten. Without it, over 20 keys, they are three
-//! times that.
+//! times that, and of cases that have a source of noise in common one is run.
 
 use crate::common::{Keys as KeyPair, Values, clear, values};
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
@@ -111,8 +111,12 @@ fn upper_half(bits: u32) -> Program {
     builder.finish().expect("a program")
 }
 
+fn full() -> bool {
+    std::env::var_os("POLYFABRIC_FULL").is_some()
+}
+
 fn keys() -> u64 {
-    if std::env::var_os("POLYFABRIC_FULL").is_some() { 200 } else { 20 }
+    if full() { 200 } else { 20 }
 }
 
 fn changed(change: impl Fn(&mut ParametersLiteral)) -> Parameters {
@@ -405,22 +409,27 @@ fn alone(order: KeySwitchOrder) -> TfheLowering {
 #[test]
 fn bootstrapped_programs_fail_as_often_as_is_said() {
     let (after, before, none) = (KeySwitchOrder::After, KeySwitchOrder::Before, KeySwitchOrder::None);
-    check("one look-up, modulus switch", &program(4, 1, false), &alone(after), modulus_switch_dominates);
     check("one look-up, key switch before it", &program(2, 1, false), &alone(before), key_switch_dominates);
     check("one look-up, its result", &program(2, 1, false), &alone(none), rotation_dominates);
+    // As processors run it, whose phases are centred, it is run below.
+    if full() {
+        check("one look-up, modulus switch", &program(4, 1, false), &alone(after), modulus_switch_dominates);
+    }
 }
 
 #[test]
 fn programs_on_64_bits_fail_as_often_as_is_said() {
     let (after, before) = (alone(KeySwitchOrder::After), alone(KeySwitchOrder::Before));
     let (switch, rotation) = (key_switch_dominates_in_64_bits, rotation_dominates_in_64_bits);
-    check("64 bits, one look-up, key switch before it", &program(2, 1, false), &before, switch);
-    check("64 bits, one look-up, blind rotation", &program(2, 1, false), &after, rotation);
     check("64 bits, three look-ups, key switch", &program(2, 3, false), &after, switch);
-    check("64 bits, three look-ups, blind rotation", &program(2, 3, false), &before, rotation);
     check("64 bits, three look-ups, rounding", &program(2, 3, false), &before, rounding_dominates_in_64_bits);
-    check_sums(4.0, "64 bits, a sum of four, key switch", &program(2, 1, true), &after, switch);
     check_sums(4.0, "64 bits, a sum of four, blind rotation", &program(2, 1, true), &before, rotation);
+    if full() {
+        check("64 bits, one look-up, key switch before it", &program(2, 1, false), &before, switch);
+        check("64 bits, one look-up, blind rotation", &program(2, 1, false), &after, rotation);
+        check("64 bits, three look-ups, blind rotation", &program(2, 3, false), &before, rotation);
+        check_sums(4.0, "64 bits, a sum of four, key switch", &program(2, 1, true), &after, switch);
+    }
 }
 
 /// As processors run programs: phases centred, and several tables in one bootstrap.
@@ -429,21 +438,27 @@ fn programs_on_processors_fail_as_often_as_is_said() {
     let (after, before) = (KeySwitchOrder::After, KeySwitchOrder::Before);
     check("a centred phase", &program(4, 1, false), &TfheLowering::processor(after), modulus_switch_dominates);
     check("two tables, key switch", &two_tables(), &TfheLowering::processor(before), key_switch_dominates);
-    check("two tables, blind rotation", &two_tables(), &TfheLowering::processor(after), rotation_dominates);
+    if full() {
+        check("two tables, blind rotation", &two_tables(), &TfheLowering::processor(after), rotation_dominates);
+    }
 }
 
 #[test]
 fn chained_programs_fail_as_often_as_is_said() {
     let (after, before) = (alone(KeySwitchOrder::After), alone(KeySwitchOrder::Before));
-    check("three look-ups, key switch", &program(2, 3, false), &after, key_switch_dominates);
     check("three look-ups, blind rotation", &program(2, 3, false), &before, rotation_dominates);
+    if full() {
+        check("three look-ups, key switch", &program(2, 3, false), &after, key_switch_dominates);
+    }
 }
 
 #[test]
 fn mixed_programs_fail_as_often_as_is_said() {
     let (after, before) = (alone(KeySwitchOrder::After), alone(KeySwitchOrder::Before));
     check_sums(4.0, "a sum of four, key switch", &program(2, 1, true), &after, key_switch_dominates);
-    check_sums(4.0, "a sum of four, blind rotation", &program(2, 1, true), &before, rotation_dominates);
+    if full() {
+        check_sums(4.0, "a sum of four, blind rotation", &program(2, 1, true), &before, rotation_dominates);
+    }
 }
 
 /// A rotation's mean is turned by later iterations: it does not cancel in a difference.
@@ -462,14 +477,17 @@ fn differences_fail_as_often_as_is_said() {
 #[test]
 fn sums_of_one_rotations_results_fail_as_often_as_is_said() {
     let choice = TfheLowering::processor(KeySwitchOrder::Before);
-    check("one rotation, rows", &one_rotation(), &choice, rotation_dominates);
     check("one rotation, digits' mean", &one_rotation(), &choice, rotations_mean_dominates);
     check("one rotation, rounding", &one_rotation(), &choice, rounding_dominates);
+    if full() {
+        check("one rotation, rows", &one_rotation(), &choice, rotation_dominates);
+    }
 }
 
 #[test]
 fn inputs_of_a_public_key_fail_as_often_as_is_said() {
-    for (what, order) in [("after", KeySwitchOrder::After), ("before", KeySwitchOrder::Before)] {
+    let orders = [("after", KeySwitchOrder::After), ("before", KeySwitchOrder::Before)];
+    for (what, order) in orders.into_iter().take(if full() { 2 } else { 1 }) {
         let what = format!("a public key, key switch {what}");
         let case = Case {
             what: &what,
