@@ -79,9 +79,10 @@ class Runnable(TracedProgram):
         and more noise. With `circuit_privacy` bits the server re-randomises and floods every output, so that the client learns little more of the
         program than its values.
 
-        CKKS and BGV: with `measure` the error of every operation is measured. `key_switch` is "set" for the parameter set's, "auto" for the compiler's
-        choice, or a name ("listing1", "d8"); without it, "auto" on a machine if no set is named. `flood`, with CKKS, is for outputs that others will see:
-        noise of that deviation is added to every slot, and a warning says what it hides.
+        CKKS and BGV: with `measure` the error of every operation is measured, and a program runs too of which by its bounds nothing is left.
+        `key_switch` is "set" for the parameter set's, "auto" for the compiler's choice, or a name ("listing1", "d8"); without it, "auto" on a machine if no
+        set is named. `flood`, with CKKS, is for outputs that others will see: noise of that deviation is added to every slot, and a warning says what it
+        hides.
         """
         if inputs is None or unknown:
             raise self._not_given(inputs, unknown)
@@ -212,6 +213,8 @@ class Runnable(TracedProgram):
         self, folder: str | Path, machine: Machine | None, progress: ProgressHook | None, options: dict[str, Any]
     ) -> Steps:
         asked = PlanOptions(machine=machine, **options)
+        if asked.measure and self.kind == "slots":
+            raise InputError(f"{self.name}: measure=True is of a whole run, which has all keys; leave it out of a step")
         return Steps(Path(folder), self.scheme, asked, partial(execution.make_plan, self), progress)
 
 

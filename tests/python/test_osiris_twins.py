@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from polyfabric import programs
 from polyfabric.apps import bitonic_sorting, helr_1024, osiris_programs
 from polyfabric.apps.ckks_bootstrapping import FULL_SET
 from polyfabric.apps.f1_programs.execute import execute
 from polyfabric.apps.osiris_programs import REDUCED_SET
-from polyfabric.apps.reduced import TWINS
+from polyfabric.apps.reduced import TWINS, WHOLE
 from polyfabric.apps.resnet20 import Weights
 from polyfabric.apps.trained_digits import resnet, resnet_train
 from polyfabric.machines import load
@@ -172,6 +174,50 @@ def test_the_training_goes_downhill():
         below = loss()
         array[place] += step
         assert gradient[place] == pytest.approx((above - below) / (2 * step), rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_whole_program_is_the_one_that_is_timed_and_gives_the_answer_in_the_clear(name):
+    whole = WHOLE[name]
+    build, parameters = programs.PAPERS[name]
+    assert whole.parameters == parameters
+    assert whole.build().text() == build(parameters).text()
+    inputs, expected = whole.example(np.random.default_rng(4))
+    found = whole.answer(whole.build().evaluate(inputs))
+    assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+def test_the_command_with_the_papers_set_runs_the_whole_program(monkeypatch):
+    """A whole program takes a minute, so another one of the same code stands for it, on the reduced ring."""
+    command = importlib.import_module("polyfabric.cli.run")
+    stands = replace(TWINS["amortised-products"], of=None)
+    monkeypatch.setattr(command.run_applications, "WHOLE", {stands.name: stands})
+
+    def run(*options):
+        done = CliRunner().invoke(command.run, [stands.name, "--params", stands.parameters, *options])
+        assert done.exception is None, done.output
+        return done.stdout
+
+    found = json.loads(run("--measure", "--json"))
+    assert found["correct"] is True
+    assert 0 < found["relative_error"] < found["tolerance"] == stands.tolerance
+    assert all("measured" in node for node in found["operations"] if node["op"] == "mul")
+    text = run()
+    assert "in the clear" in text
+    assert "reduced" not in text
+
+
+@pytest.mark.full
+def test_a_whole_program_whose_bound_says_nothing_is_right(polyfabric):
+    """Takes 4 GiB."""
+    done = polyfabric("run", "helr-1024", "--params", FULL_SET)
+    assert done.status == 2
+    assert "nothing would be left" in done.err
+    done = polyfabric("run", "helr-1024", "--params", FULL_SET, "--measure", "--json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert found["unbounded"] == ["state"]
+    assert found["relative_error"] < found["tolerance"]
 
 
 def test_the_command_runs_twins(polyfabric):

@@ -662,3 +662,39 @@ def test_a_named_set_of_the_other_scheme(kind, name, message):
     same = pf.program(x=kind.vector(8))(lambda x: -x)
     with pytest.raises(pf.ParameterError, match=message):
         same.cost(parameters=name)
+
+
+def faint(factor: float) -> pf.SlotProgram:
+    """Numbers of that size, and with toy-10 an error that does not depend on it."""
+    return pf.program("faint", x=pf.Real.vector(64))(lambda x: factor * x)
+
+
+def test_what_by_its_bound_is_all_error_runs_where_errors_are_measured():
+    """Numbers a little smaller than the bound of their error, which is ten and more times the largest that is seen."""
+    x = np.linspace(-1, 1, 64)
+    bound = plan(faint(0.5), "toy-10", security=0).bounds()["result"]
+    program = faint(0.9 * bound)
+    with pytest.raises(pf.NoiseError, match=r"nothing would be left of output \"result\".* measure=True \(--measure\)"):
+        program.run({"x": x}, parameters="toy-10")
+    done = program.run({"x": x}, parameters="toy-10", measure=True)
+    assert done.unbounded == ["result"]
+    assert 0 < done.error["result"] < 0.9 * bound < done.bound["result"]
+    assert all("measured" in node for node in done.nodes if node["op"] != "output")
+    assert (done.correct, done.first_beyond) == (True, None)
+    assert done.to_dict()["unbounded"] == ["result"]
+    # Of numbers that are a thousandth of that nothing is left indeed.
+    lost = faint(1e-3 * bound).run({"x": x}, parameters="toy-10", measure=True)
+    assert 1e-3 * bound < lost.error["result"] <= lost.bound["result"]
+    assert (lost.unbounded, lost.correct) == (["result"], False)
+
+
+def test_numbers_that_happen_to_be_small_are_within_their_bound_and_no_fault():
+    done = faint(0.5).run({"x": np.full(64, 1e-12)}, parameters="toy-10")
+    assert (done.unbounded, done.correct) == (["result"], True)
+    assert faint(0.5).run({"x": np.zeros(64)}, parameters="toy-10").unbounded == []
+
+
+def test_a_step_is_not_measured(tmp_path):
+    with pytest.raises(pf.InputError, match="measure=True is of a whole run, which has all keys; leave it out of a st"):
+        faint(0.5).make_keys(tmp_path, parameters="toy-10", measure=True)
+    assert list(tmp_path.iterdir()) == []

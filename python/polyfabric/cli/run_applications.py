@@ -12,9 +12,10 @@ from ..apps.database.lookup import look_up
 from ..apps.digits.classify import Classification, Image, classify
 from ..apps.digits.data import ascii_art, split
 from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
+from ..apps.f1_programs import ExampleProgram
 from ..apps.f1_programs.execute import Answer, execute
 from ..apps.logistic_regression.infer import Inference, infer
-from ..apps.reduced import TWINS
+from ..apps.reduced import TWINS, WHOLE
 from ..apps.trained_digits import CLASSIFIERS, resnet
 from ..apps.trained_digits.classifier import classify as classify_by
 from ..reports.units import probability
@@ -26,9 +27,9 @@ from .show_trained import show_residual, show_trained
 
 def runner(options: RunOptions) -> Callable[[RunOptions], int] | None:
     """What runs the application that is asked for; nothing if it is a program like a user's own, or is asked for as one."""
-    whole = {"digits": digits, "logistic-regression": tumours, "database-lookup": capital}
-    if options.program in whole or options.cost:
-        return whole.get(options.program)
+    own = {"digits": digits, "logistic-regression": tumours, "database-lookup": capital}
+    if options.program in own or options.cost:
+        return own.get(options.program)
     if options.program == "life":
         return life_run.run
     if options.program in CLASSIFIERS and options.step is None:
@@ -36,8 +37,11 @@ def runner(options: RunOptions) -> Callable[[RunOptions], int] | None:
     if options.program in F1_PROGRAMS:
         return example
     # A set that is named is for the whole program.
-    whole_program = options.parameters is not None or options.step is not None or bool(options.given)
-    if whole_program:
+    if options.parameters is not None:
+        known = WHOLE.get(options.program)
+        as_example = options.machine is None and options.extras.keys() <= {"measure", "key_switch"}
+        return whole if known is not None and options.parameters == known.parameters and as_example else None
+    if options.step is not None or options.given:
         return None
     return residual if options.program == "resnet20" else example if options.program in TWINS else None
 
@@ -55,9 +59,16 @@ def trained(options: RunOptions) -> int:
 
 def example(options: RunOptions) -> int:
     """Runs a program of a paper, or its reduced twin, on an example that is drawn; right if the answer is that of other arithmetic in the clear."""
-    run = partial(
-        execute, {**F1_PROGRAMS, **TWINS}[options.program], key_switch=options.key_switch, measure=options.measure
-    )
+    return _example(options, {**F1_PROGRAMS, **TWINS}[options.program])
+
+
+def whole(options: RunOptions) -> int:
+    """The same of one of Osiris' programs with its paper's set: no twin."""
+    return _example(options, WHOLE[options.program])
+
+
+def _example(options: RunOptions, program: ExampleProgram) -> int:
+    run = partial(execute, program, key_switch=options.key_switch, measure=options.measure)
     return _whole(options, run, _show_on_slots, "measure", "key_switch")
 
 

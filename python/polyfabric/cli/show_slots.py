@@ -61,7 +61,10 @@ def show_common(console: Console, result: SlotResult) -> None:
     else:
         name = max(result.error, key=lambda output: result.error[output])
         of = "" if result.bound_for == "any inputs" else f" for {result.bound_for}"
-        verdict = f"within {result.error[name]:.1e} of the clear program (bound {result.bound[name]:.1e}{of})"
+        bound = f"bound {result.bound[name]:.1e}{of}"
+        if name in result.unbounded:
+            bound = f"measured; its {bound} is no smaller than the numbers, and says nothing"
+        verdict = f"within {result.error[name]:.1e} of the clear program ({bound})"
     if result.distance:
         verdict += f"; within {max(result.distance.values()):.1e} of its true functions, which polynomials stand for"
     style = "green" if result.correct else "bold red"

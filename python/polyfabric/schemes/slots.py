@@ -351,6 +351,14 @@ class SlotPlan(Plan):
         """By output: what its error stays within, for any inputs within their types, noise for others included; with BGV, 0."""
         return self._bounds_of(self.facts["nodes"], flood)
 
+    @cached_property
+    def lost(self) -> frozenset[str]:
+        """Outputs of which by their bounds no bit is left, whatever the inputs within their types: such a plan runs where errors are measured alone."""
+        # Beyond the largest number there is none to be told, and BGV's are exact.
+        sizes = [node.get("magnitude") for node in self.facts["nodes"] if node["op"] == "output"]
+        limits = zip(self.bounds().items(), (inf if size is None else size for size in sizes), strict=True)
+        return frozenset(name for (name, bound), size in limits if bound >= size > 0)
+
     def _bounds_of(self, nodes: Sequence[SlotNode], flood: float | None) -> dict[str, float]:
         """The bounds of the outputs, which are the last nodes of a program, in order; and what noise for others stays under in every slot
         but for a probability of 2^-40."""
@@ -403,6 +411,18 @@ class SlotResult(RunResult):
     """Every operation: place, level, scale, bound of its error, and the measured error where that was asked for."""
 
     @property
+    def unbounded(self) -> list[str]:
+        """Outputs of CKKS whose bound is no smaller than their numbers, for these inputs neither: their error is measured, and the bound says nothing."""
+        return [name for name, bound in self.bound.items() if bound >= _magnitude(self.expected[name]) > 0]
+
+    @property
+    def correct(self) -> bool:
+        """Whether every output is the clear program's: exactly with BGV, within its bound with CKKS; where no bounds leave anything of it, with a measured
+        error that is smaller than its numbers."""
+        lost = self.plan.lost.intersection(self.unbounded)
+        return super().correct and all(self.error[name] < _magnitude(self.expected[name]) for name in lost)
+
+    @property
     def first_beyond(self) -> SlotNode | None:
         """The first operation whose measured error is beyond its bound."""
         return next((node for node in self.nodes if node.get("measured", 0.0) > node.get("bound", 0.0)), None)
@@ -418,6 +438,7 @@ class SlotResult(RunResult):
             "parameters": self.plan.facts["parameters"],
             "distance_from_true_functions": self.distance,
             "bound_for": self.bound_for,
+            "unbounded": self.unbounded,
             "public_key": self.plan.public,
             "operations": self.nodes,
             "key_switch": self.plan.facts["key_switch"],
@@ -447,6 +468,11 @@ def _error(found: Native, expected: Native, slots: int | None) -> float:
     """The largest error of so many slots, or of all; with BGV, the number of wrong ones."""
     a, b = numbers(found)[:slots], numbers(expected)[:slots]
     return float(np.abs(a - b).max()) if isinstance(found, tuple) else float((a != b).sum())
+
+
+def _magnitude(shaped: Any) -> float:  # noqa: ANN401 - a number, a list, or a list of rows
+    """The largest absolute value of an output as its program shapes it."""
+    return float(np.abs(shaped).max(initial=0.0))
 
 
 def _largest(slots: Native) -> float:
