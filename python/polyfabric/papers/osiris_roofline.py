@@ -117,19 +117,44 @@ def drawings(rows: list[dict[str, Any]]) -> list[tuple[str, Figure]]:
     return [("Figure 13: multiplications of a schedule by its traffic; lines are the roofs.", figure)]
 
 
+_ROOM = (1.1, 0.16)
+"""What a name on the axes takes, in doublings: from left to right, and from top to bottom."""
+
+
+def _apart(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Places for the names of points, from the highest down: beside its point, or as far below that as frees it of the others'. In doublings, as the points."""
+    wide, high = _ROOM
+    places: dict[int, tuple[float, float]] = {}
+    for number in sorted(range(len(points)), key=lambda number: -points[number][1]):
+        x, y = points[number]
+        while any(abs(x - left) < wide and abs(y - top) < high for left, top in places.values()):
+            y -= high / 8
+        places[number] = x, y
+    return [places[number] for number in range(len(points))]
+
+
 def _roofs(axes: Axes, points: dict[tuple[str, str, str], dict[str, float]], label: int) -> None:
-    """Points by what they do a byte and a second; `label` is the part of a place that names them."""
-    for bandwidth, colour in zip(
-        sorted({place[2] for place in points}), ("#2f6db3", "#d9822b", "#5b8c5a"), strict=False
-    ):
+    """Points by what they do a byte and a second; `label` is the part of a place that names them, on one side with each bandwidth."""
+    bandwidths = sorted({place[2] for place in points})
+    looks = ("#2f6db3", "left", 4), ("#d9822b", "right", -4), ("#5b8c5a", "left", 4)
+    for bandwidth, (colour, side, gap) in zip(bandwidths, looks, strict=False):
         ridge = _PEAK / float(bandwidth)
         ends = [ridge / 16, ridge, 4 * ridge]
         axes.plot(ends, [min(_PEAK, at * float(bandwidth)) for at in ends], color=colour, label=f"{bandwidth} TB/s")
-        for place, figures in points.items():
-            if place[2] == bandwidth:
-                at, height = figures[INTENSITY], figures[USE] / 100 * _PEAK
-                axes.plot([at], [height], marker="o", markersize=5, linestyle="", color=colour)
-                axes.annotate(place[label], (at, height), textcoords="offset points", xytext=(4, -9), fontsize=7)
+        own = {place: figures for place, figures in points.items() if place[2] == bandwidth}
+        marks = [(figures[INTENSITY], figures[USE] / 100 * _PEAK) for figures in own.values()]
+        names = _apart([(log2(at), log2(height)) for at, height in marks])
+        for place, (at, height), (x, y) in zip(own, marks, names, strict=True):
+            axes.plot([at], [height], marker="o", markersize=5, linestyle="", color=colour)
+            axes.annotate(
+                place[label].removesuffix(",a/s"),
+                (2**x, 2**y),
+                textcoords="offset points",
+                xytext=(gap, -3),
+                ha=side,
+                fontsize=7,
+                color=colour,
+            )
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.set_xlabel("modular multiplications a byte", fontsize=9)
