@@ -291,7 +291,7 @@ def widths_side_by_side(found: Row) -> Rows:
 
 SIDES = ("", "look-ups a second", "latency of one", "per mm²", "per W", "per GB/s", "bound by", "a look-up fails")
 CHOICES = ("choice", "ms", "made of")
-RANGED = ("Bootstrap", "HELR-1024", "ResNet-20", "Sorting", "MLP")
+RANGED = ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "HELR-1024", "ResNet-20", "Sorting", "MLP", "LoLA", "LeNet")
 FAST = (
     "machine",
     "look-ups",

@@ -77,7 +77,8 @@ def test_every_published_cell_is_claimed_by_the_model_or_an_application_or_says_
     assert 'has a number of cell "figure11.stalls.64"' in failure
 
 
-PROGRAMS = ("Bootstrap", "HELR-1024", "MLP", "ResNet-20", "Sorting")
+PROGRAMS = ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "MLP", "LoLA", "LeNet", "HELR-1024", "Sorting", "ResNet-20")
+"""As table III has them."""
 
 
 def beside_table_3(rows):
@@ -105,6 +106,8 @@ def test_what_rests_on_another_choice_names_it(rows):
     assert names["one Hadamard unit"] == [osiris._CHAIN["name"], "hadamard=one"]
     single = beside["Sorting"]["one prime of 40 bits a level"]
     assert "osiris-bootstrap-IV-single" in single["reason"]
+    assert "osiris-bootstrap-single" in beside["T_Mv:128,a/s"]["one prime of 40 bits a level"]["reason"]
+    assert "osiris-II, steps=rates" in beside["LeNet"]["steps by the rates of units and memory"]["reason"]
     loaded = beside["HELR-1024"]["diagonals from memory"]
     assert "osiris-bootstrap, limb_extension=loaded" in loaded["reason"]
 
@@ -113,10 +116,11 @@ def test_every_program_is_timed_with_every_choice_that_applies_to_it(rows):
     """Limb chain, diagonals of the transforms, the modular reduction and the split of baby and giant steps where a program has a bootstrap."""
     beside = beside_table_3(rows)
     of_machine = {choice.words for choice in osiris_choices.READINGS}
-    assert set(beside["MLP"]) == of_machine
+    for name in ("MLP", "LoLA", "LeNet"):
+        assert set(beside[name]) == of_machine
     chains = {"one prime of 40 bits a level", "coefficients to slots in three levels, of 63 diagonals"}
     chains.add("modular reduction of degree 62 and two doublings")
-    for name in ("Bootstrap", "HELR-1024"):
+    for name in ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "HELR-1024"):
         assert of_machine | chains <= set(beside[name])
     assert set(beside["Sorting"]) == chains | {"steps by the fewest products", "diagonals from memory"}
     assert set(beside["ResNet-20"]) == {"one prime of 40 bits a level", "steps by the fewest products"}
@@ -139,8 +143,9 @@ def test_a_default_has_the_range_over_what_else_the_paper_allows(rows):
         made.append({"id": "table3a.x.dh", "beside": place, "value": value, "readings": readings, "reason": ""})
     osiris_choices.add_ranges(made)
     assert made[0]["range"] == {"least": 1.0, "least_of": "b", "most": 3.0, "most_of": "a", "choices": 3}
-    names = ("bootstrap", "mlp", "helr", "sorting", "resnet20")
+    names = ("bootstrap", "mult", "matvec", "mlp", "lola", "helr", "sorting", "lenet", "resnet20")
     assert [row["id"] for row in rows if "range" in row] == [f"table3a.{name}.dh" for name in names]
+    assert len(names) == len(PROGRAMS)
 
 
 def test_the_range_stands_in_the_data_and_in_the_table(rows, monkeypatch):

@@ -10,6 +10,8 @@ from ..apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from ..apps.bitonic_sorting import sorting
 from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
 from ..apps.helr_1024 import Batch, helr_1024
+from ..apps.lenet import PAPER_SET as LENET_SET
+from ..apps.lenet import lenet
 from ..apps.osiris_programs import LEVELS, SMALL_SET, lola, matrix_vectors, mlp, products
 from ..computer import give_memory_back
 from ..errors import Error
@@ -54,6 +56,17 @@ _STAGES = "a stage of each kind is scheduled once, and what passes between stage
 _FASTER = Choice("4 TB/s", readings=("bandwidth=4TB",))
 """Of bootstrapping, beside the choices: the paper's third bandwidth."""
 
+_NAMES = {
+    "bootstrap": "Bootstrap",
+    "mult": "T_mult,a/s",
+    "matvec": "T_Mv:128,a/s",
+    "mlp": "MLP",
+    "lola": "LoLA",
+    "lenet": "LeNet",
+    "helr": "HELR-1024",
+}
+"""Of the programs as table III has them, by their names in its cells."""
+
 _DEGREE_7 = Choice("sigmoid of degree 7, which takes the last of the levels")
 """Of HELR-1024 alone, another program."""
 
@@ -97,14 +110,21 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         for column, hoisting in HOISTING.items()
     ]
     others = [
-        (Beside("bootstrap", "Bootstrap", 1e3, "ms"), bootstrapping, FULL_SET, (*OF_SET_III, _FASTER)),
-        (Beside("helr", "HELR-1024", 1e3, "ms"), helr_1024(), FULL_SET, OF_SET_III),
-        (Beside("helr", "HELR-1024", 1e3, "ms"), helr_1024(Batch(degree=7)), FULL_SET, (_DEGREE_7,)),
-        (Beside("mlp", "MLP", 1e6, "us"), mlp(), SMALL_SET, READINGS),
+        ("bootstrap", 1e3, "ms", bootstrapping, FULL_SET, (*OF_SET_III, _FASTER)),
+        ("helr", 1e3, "ms", helr_1024(), FULL_SET, OF_SET_III),
+        ("helr", 1e3, "ms", helr_1024(Batch(degree=7)), FULL_SET, (_DEGREE_7,)),
+        ("mult", per_slot, "ns", products(), FULL_SET, OF_SET_III),
+        ("matvec", per_slot, "ns", matrix_vectors(), FULL_SET, OF_SET_III),
+        ("mlp", 1e6, "us", mlp(), SMALL_SET, READINGS),
+        ("lola", 1e6, "us", lola(), SMALL_SET, READINGS),
+        ("lenet", 1e6, "us", lenet(), LENET_SET, READINGS),
     ]
     work += [
-        (f"{row.name}, {choice.words}", _beside(row, program, parameters, choice))
-        for row, program, parameters, choices in others
+        (
+            f"{name}, {choice.words}",
+            _beside(Beside(name, _NAMES[name], unit, unit_name), program, parameters, choice),
+        )
+        for name, unit, unit_name, program, parameters, choices in others
         for choice in choices
     ]
     work += [(f"sorting, {choice.words}", _sorting_beside(choice)) for choice in OF_SORTING]
@@ -143,7 +163,7 @@ def _cell(
             made = predicted(cell, report["seconds"] * unit, reason, readings=readings)
         counted = Multiplications()
         counted.add(facts, report)
-        rows = [made, *roofline(name, HOISTING[column], bandwidth, counted, report["seconds"], readings)]
+        rows = [made, *roofline(_NAMES[name], HOISTING[column], bandwidth, counted, report["seconds"], readings)]
         if name == "bootstrap" and column == "dh":
             stalls = 100 * _waiting(report)
             reason = (
@@ -238,7 +258,9 @@ def _ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _fewer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """How many fewer multiplications a bootstrapping takes with double hoisting."""
     counts = {row["beside"][1]: row["value"] for row in rows if row["beside"] is not None}
-    none, double = (counts.get(f"bootstrap, {name} hoisting, 1 TB/s: {COUNT}") for name in ("none", "double"))
+    none, double = (
+        counts.get(f"{_NAMES['bootstrap']}, {name} hoisting, 1 TB/s: {COUNT}") for name in ("none", "double")
+    )
     if none is None or double is None:
         return []
     reason = f"{none:.4g} G without hoisting, {double:.4g} G with double hoisting, each with the steps that its schedules choose"
