@@ -147,6 +147,29 @@ def _processor(row: dict[str, Any] | None, *, whole: bool = False) -> tuple[str,
     return (_ms(row["ours"]["processor_ms"]), _ms(peer["times"]["processor_ms"]), ratio)
 
 
+WHOLE = ("program", "set", "memory, GiB", "keys, s", "execution, s", "error", "tolerated", "the run's bound")
+
+
+def whole_programs(found: dict[str, Any]) -> Rows:
+    """One line a program: the largest error and memory of all runs, and the median of their times."""
+
+    def merge(rows: list[Row]) -> Row:
+        most = {key: max(row[key] for row in rows) for key in ("relative_error", "relative_bound", "memory_bytes")}
+        times = {key: median(row["seconds"][key] for row in rows) for key in ("keys", "execute")}
+        return {**rows[0], **most, "seconds": times}
+
+    return [
+        (
+            f"`{row['program']}`",
+            f"`{row['parameters']}`",
+            f"{row['memory_bytes'] / 2**30:.1f}",
+            *(f"{row['seconds'][key]:.0f}" for key in ("keys", "execute")),
+            *(f"{row[key]:.1e}" for key in ("relative_error", "tolerance", "relative_bound")),
+        )
+        for row in _over_runs(found, lambda row: row["program"], merge)
+    ]
+
+
 def _ms(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
@@ -172,6 +195,7 @@ def gpu(found: dict[str, Any]) -> Rows:
 
 TABLES = {
     "gpu": ("bench-gpu", GPU, gpu),
+    "whole-programs": ("whole-programs", WHOLE, whole_programs),
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),

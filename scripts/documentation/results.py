@@ -33,6 +33,7 @@ FULL_SIZE: dict[str, tuple[str, Path | None]] = {
     "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", None),
     "reproduce-strix": ("polyfabric reproduce strix --json", None),
     "reproduce-osiris": ("polyfabric reproduce osiris --applications --json", None),
+    "whole-programs": ("python scripts/whole-programs", None),
     "replays-fast": (
         "polyfabric params toy-256 --on fpt --replay 100000 --message-bits 6 --widths derived --json",
         None,
