@@ -100,3 +100,13 @@ def test_a_cost_says_what_each_part_of_a_whole_run_takes(name: str) -> None:
     assert min(parts.values()) >= 0
     assert parts["keys"] > 0
     assert "whole run" in report.table()
+
+
+def test_the_cost_of_a_measured_run_has_the_decryption_of_every_operation() -> None:
+    """A product of ciphertexts that is measured has a part more than what a client encrypts."""
+    squared = pf.program(x=pf.Real.vector(512))(lambda x: (x * x) * (x + 1))
+    plans = [execution.plan(squared, "toy-10", security=0, measure=measure) for measure in (False, True)]
+    costs = [planned.cost({}).to_dict() for planned in plans]
+    sizes = [cost["output_bytes"] for cost in costs]
+    assert sizes[0] * 4 < sizes[1]
+    assert costs[0]["whole_run_seconds"]["decrypt"] < costs[1]["whole_run_seconds"]["decrypt"]
