@@ -131,6 +131,16 @@ def test_an_encrypted_stage_exchanges(number):
     assert done.plan.facts["nodes"][-1]["level"] == stage.end
 
 
+def test_a_stage_at_the_papers_size_has_no_bound_and_is_refused():
+    """Behind a bootstrap errors are imaginary too, and each polynomial of a sign multiplies those of small numbers: beyond every number by the third bootstrap."""
+    stage = bitonic_sorting.network()[1]
+    planned = plan(bitonic_sorting.sorting_stage(stage), bitonic_sorting.PAPER_SET, security=0)
+    assert planned.bounds() == {"numbers": np.inf}
+    assert planned.lost == {"numbers"}
+    with pytest.raises(pf.NoiseError, match='nothing would be left of output "numbers"'):
+        _ = planned.signature
+
+
 def test_twelve_polynomials_tell_close_numbers_apart():
     stage = Stage(2, 1, 30 + 8, False, (), 0)
     program = bitonic_sorting.sorting_stage(stage, 1, gap=bitonic_sorting.GAP)

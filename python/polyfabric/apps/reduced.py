@@ -64,6 +64,7 @@ def _sorting() -> ExampleProgram:
         2.0**-19,
         None,
         security=0,
+        unbounded=True,
         of="four numbers and four polynomials a comparison in the place of 2^14 and twelve",
     )
 

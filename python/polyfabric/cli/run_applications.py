@@ -69,7 +69,7 @@ def whole(options: RunOptions) -> int:
 
 def _example(options: RunOptions, program: ExampleProgram) -> int:
     run = partial(execute, program, key_switch=options.key_switch, measure=options.measure)
-    return _whole(options, run, _show_on_slots, "measure", "key_switch")
+    return _whole(options, run, partial(_show_on_slots, operations=options.measure), "measure", "key_switch")
 
 
 def residual(options: RunOptions) -> int:
@@ -172,7 +172,7 @@ def _show_many(console: Console, images: list[Image]) -> None:
         console.print()
 
 
-def _show_on_slots(console: Console, done: Any) -> None:  # noqa: ANN401 - an application's result
+def _show_on_slots(console: Console, done: Any, *, operations: bool = True) -> None:  # noqa: ANN401 - an application's result
     console.print()
     if isinstance(done, Inference):
         for start in range(0, min(len(done.labels), 8), 4):
@@ -201,6 +201,6 @@ def _show_on_slots(console: Console, done: Any) -> None:  # noqa: ANN401 - an ap
         console.print(f"decrypted         [bold]{done.found or '(no such entry)'}[/]")
         console.print(f"in the clear      {done.expected or '(no such entry)'}")
     console.print()
-    show_slots.show_common(console, done.run)
+    show_slots.show_common(console, done.run, operations=operations)
     if not done.correct:
         console.print("[bold red]wrong: the encrypted run differs from the clear one[/]")

@@ -54,8 +54,8 @@ def _number(value: complex) -> str:
     return f"{value:.5f}"
 
 
-def show_common(console: Console, result: SlotResult) -> None:
-    """Errors and bounds, parameters, sizes and times; what the machine takes, and every operation where that was measured."""
+def show_common(console: Console, result: SlotResult, *, operations: bool = True) -> None:
+    """Errors and bounds, parameters, sizes and times; what the machine takes, and every operation where that was measured and is asked for."""
     if result.scheme == "bgv":
         verdict = "equal to the clear program in every slot"
     else:
@@ -92,7 +92,7 @@ def show_common(console: Console, result: SlotResult) -> None:
     if result.plan.key_switch is not None:
         console.print()
         result.plan.key_switch.print(console)
-    if result.plan.measure:
+    if result.plan.measure and operations:
         console.print()
         result.operations.print(console)
         beyond = result.first_beyond

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ..computer import available_bytes, cores
@@ -221,7 +222,7 @@ class RunResult(ABC):
             "output": plain(self.outputs),
             "expected": plain(self.expected),
             "error": self.error,
-            "bound": self.bound,
+            "bound": {name: told(bound) for name, bound in self.bound.items()},
             "log2_failure": self.log2_failure,
             "seconds": self.seconds,
             "sizes_bytes": self.sizes,
@@ -246,6 +247,11 @@ def common(plan: Plan, done: Execution) -> dict[str, Any]:
         "keys": done.keys,
         "simulation": done.simulation,
     }
+
+
+def told(bound: float | None) -> float | None:
+    """A bound as data: null where it is beyond the largest number."""
+    return bound if bound is not None and isfinite(bound) else None
 
 
 def plain(values: Any) -> Any:  # noqa: ANN401 - numbers, lists and dictionaries of them

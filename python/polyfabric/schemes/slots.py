@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, log, log2, sqrt
+from math import inf, isnan, log, log2, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from ..timing import ClientSeconds, of_slot_client, of_slots
 from .context import STANDARD_SECURITY, Context, Source, Values
 from .facts import SlotFacts, SlotNode
 from .options import PlanOptions
-from .plan import Execution, Expected, Plan, RunResult, common
+from .plan import Execution, Expected, Plan, RunResult, common, told
 
 if TYPE_CHECKING:
     from ..language.slots import Native
@@ -378,7 +378,9 @@ class SlotPlan(Plan):
             bound_for = "these inputs"
             here = self.native.bounds(expected.magnitudes)
             for node in nodes:
-                node["bound"] = here[node["node"]]
+                # What came of numbers beyond the largest is as large as can be.
+                bound = here[node["node"]]
+                node["bound"] = inf if isnan(bound) else bound
         if self.measure:
             measured = client.errors(self.native, done.inputs, done.results)
             for node in nodes:
@@ -440,7 +442,7 @@ class SlotResult(RunResult):
             "bound_for": self.bound_for,
             "unbounded": self.unbounded,
             "public_key": self.plan.public,
-            "operations": self.nodes,
+            "operations": [{**node, "bound": told(node["bound"])} if "bound" in node else node for node in self.nodes],
             "key_switch": self.plan.facts["key_switch"],
         }
 

@@ -36,6 +36,8 @@ class ExampleProgram:
     """Bits of security that its set must have; without it, as for any program."""
     of: str | None = None
     """What it is a reduced twin of: sizes, in words."""
+    unbounded: bool = False
+    """Whether by its bounds nothing is left of its answer, which is held to its tolerance alone: its errors are measured."""
 
 
 def _mnist(encrypted: bool) -> ExampleProgram:

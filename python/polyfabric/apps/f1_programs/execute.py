@@ -82,7 +82,7 @@ def execute(
     asked = PlanOptions(
         parameters=parameters,
         machine=place(on, readings),
-        measure=measure,
+        measure=measure or program.unbounded,
         max_failure=max_failure,
         key_switch=key_switch,
         security=program.security,

@@ -93,7 +93,7 @@ impl Points {
     ///
     /// A polynomial of degree d is on an interval at most 1/cos(πd/2M) times as large as at the M points (H. Ehlich, K. Zeller, 1964).
     fn largest(&self, values: &[f64], degree: usize) -> f64 {
-        let largest = values.iter().copied().fold(0.0, f64::max);
+        let largest = largest_of(values);
         match self {
             &Self::Interval { count, .. } if degree < count => {
                 largest / (std::f64::consts::FRAC_PI_2 * degree as f64 / count as f64).cos()
@@ -105,7 +105,7 @@ impl Points {
 
     /// The deviation that the squares of deviations at the points come to, which are polynomials of `degree`.
     fn deviation(&self, squares: &[f64], degree: usize) -> f64 {
-        let largest = squares.iter().copied().fold(0.0, f64::max);
+        let largest = largest_of(squares);
         match self {
             Self::Interval { .. } => self.largest(squares, degree).sqrt(),
             Self::Random { values, count, beyond } => {
@@ -141,6 +141,12 @@ impl Points {
         let behind = if rest.is_empty() { own } else { one(rest)? };
         Some((0..count).map(|point| if point < inside { own } else { behind }).collect())
     }
+}
+
+/// The largest of magnitudes. One that is no number came of such as are beyond the largest, and is as large as can be.
+fn largest_of(magnitudes: &[f64]) -> f64 {
+    let larger = |largest: f64, &one: &f64| if one.is_nan() { f64::INFINITY } else { largest.max(one) };
+    magnitudes.iter().fold(0.0, larger)
 }
 
 /// The border of the rectangle that holds all numbers as near as `margin` to an interval, at the places where polynomials are looked at that have no larger
@@ -214,7 +220,7 @@ impl Profile {
         if let Points::Interval { .. } = points {
             entry = Some(Entry { errors, slope: constant(1.0) });
         } else {
-            let marks = [0, SYSTEMATIC, CONCENTRATED].into_iter().zip(errors).filter(|&(_, error)| error > 0.0);
+            let marks = [0, SYSTEMATIC, CONCENTRATED].into_iter().zip(errors).filter(|&(_, error)| error != 0.0);
             terms = marks.map(|(mark, error)| (source | mark, constant(error))).collect();
         }
         Self { points: Arc::new(points), values, terms, entry, degree: 1, term_degree: 0 }
@@ -272,7 +278,7 @@ impl Profile {
 
     /// What the variable's error of a kind, by its place in [`Entry::errors`], makes at most of the value's: times the largest slope.
     fn entered(&self, kind: usize) -> f64 {
-        let Some(Entry { errors, slope }) = self.entry.as_ref().filter(|entry| entry.errors[kind] > 0.0) else {
+        let Some(Entry { errors, slope }) = self.entry.as_ref().filter(|entry| entry.errors[kind] != 0.0) else {
             return 0.0;
         };
         let slopes: Vec<f64> = slope.iter().map(|slope| slope.abs()).collect();
@@ -523,6 +529,29 @@ mod tests {
                 found <= largest * 1.1 * ((1.0 + error).powi(2) + error * error).powi(4),
                 "{error}: {found} for {largest}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_the_largest_number_is_not_lost() {
+        let squared = |error: f64, times: usize| {
+            let x = Profile::variable(Points::interval(1 << times).around(error, true), [error, 0.0, 0.0], SOURCE);
+            let square = |x: Profile, source| {
+                let product = x.product(&x, (1.0, 1.0), 1.0, SOURCE + 1 + source).expect("one variable");
+                product.plus(&x, -1.0).expect("one variable")
+            };
+            (0..times as u64).fold(x, square)
+        };
+        let near = squared(1e-3, 5);
+        assert!(near.deviation() < 1.0 && near.magnitude() < 10.0, "{} {}", near.deviation(), near.magnitude());
+        // Infinite less infinite numbers on the border.
+        let far = squared(1e100, 5);
+        assert!(far.values.iter().any(|value| value.abs().is_nan()));
+        assert_eq!((far.deviation(), far.magnitude()), (f64::INFINITY, f64::INFINITY));
+        // Of an error that is no number none is known.
+        for points in [Points::interval(2), Points::Random { values: vec![(0.5, 1.0)], count: 8, beyond: 20.0 }] {
+            let unknown = Profile::variable(points, [f64::NAN, 0.0, 0.0], SOURCE);
+            assert!(unknown.deviation().is_nan() || unknown.deviation() == f64::INFINITY);
         }
     }
 
