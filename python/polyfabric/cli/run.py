@@ -128,7 +128,11 @@ from .run_options import RunOptions
     help="TFHE: the server re-randomises and floods its outputs, so that each value hides with so many bits how it was computed; give it to every --step.",
 )
 @click.option("--cost", is_flag=True, help="Say what running takes, and do not run: parameters, keys, memory, errors.")
-@click.option("--measure", is_flag=True, help="CKKS, BGV: measure the error of every operation.")
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="CKKS, BGV: measure the error of every operation; what by its bounds is all error runs too.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above, by the names of `RunOptions`
     """Run PROGRAM on encrypted data and compare with the clear result.
@@ -136,7 +140,7 @@ def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above,
     PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, deepcnn-20-digits or xgboost-digits (trained models),
     pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
     lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, mlp, lola, lenet,
-    resnet20, helr-1024, sorting, amortised-products, amortised-matrices (reduced twins of these five),
+    resnet20, helr-1024, sorting, amortised-products, amortised-matrices (reduced twins of these five, unless --params names the paper's set),
     ckks-bootstrapping (CKKS), database-lookup, matvec,
     bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
