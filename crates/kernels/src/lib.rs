@@ -6,6 +6,7 @@ pub mod aligned;
 pub mod automorphism;
 pub mod base_conversion;
 pub mod cancel;
+pub mod clock;
 pub mod decompose;
 pub mod expander;
 pub mod external_product;

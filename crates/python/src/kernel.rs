@@ -1,9 +1,10 @@
 //! Kernel programs.
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, detached};
 use crate::parameters::PyParameters;
-use polyfabric_planner::elements::{Memory, multiplications};
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use polyfabric_planner::ClientSeconds;
+use polyfabric_planner::elements::{self, Memory, multiplications};
+use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -40,6 +41,19 @@ impl PyKernelProgram {
         Ok(serde_json::to_string(&memory).map_err(Failure::of(Kind::Internal))?)
     }
 
+    /// Seconds of processor time that an execution here takes, the first with its keys.
+    fn execution_seconds(&self, py: Python<'_>) -> PyResult<f64> {
+        detached(py, || Ok(elements::execution_seconds(&self.0)?))
+    }
+
+    /// Seconds of processor time that a client takes here: keys, its own and its server's, encryption, decryption.
+    fn client_seconds(&self, py: Python<'_>) -> PyResult<(f64, f64, f64)> {
+        detached(py, || {
+            let ClientSeconds { keys, encrypt, decrypt } = elements::client_seconds(&self.0)?;
+            Ok((keys, encrypt, decrypt))
+        })
+    }
+
     /// Real multiplications of all products.
     #[getter]
     fn multiplications(&self) -> f64 {
@@ -49,13 +63,13 @@ impl PyKernelProgram {
     /// Look-ups of each batch.
     #[getter]
     fn rotation_batches(&self) -> Vec<usize> {
-        self.batches(|kind| matches!(kind, OpKind::BlindRotation { .. }))
+        elements::rotation_batches(&self.0)
     }
 
     /// Key switches of each batch: look-ups that read the same share one.
     #[getter]
     fn key_switch_batches(&self) -> Vec<usize> {
-        self.batches(|kind| matches!(kind, OpKind::KeySwitch { .. }))
+        elements::key_switch_batches(&self.0)
     }
 
     /// The kernel program as text.
@@ -67,12 +81,5 @@ impl PyKernelProgram {
     #[getter]
     fn lookups(&self) -> usize {
         self.0.lookups()
-    }
-}
-
-impl PyKernelProgram {
-    /// How many ciphertexts each operation of a kind gives.
-    fn batches(&self, of: impl Fn(&OpKind) -> bool) -> Vec<usize> {
-        self.0.ops.iter().filter(|op| of(&op.kind)).map(|op| op.result.count()).collect()
     }
 }

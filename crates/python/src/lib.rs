@@ -47,9 +47,9 @@ mod _native {
     use crate::reproduce::reproduce;
     #[pymodule_export]
     use crate::rns::{
-        PyMapped, PyMappedRounds, PyRehearsal, PyResidueKernel, PyRoundsMapper, PySlotBuilder, PySlotCiphertexts,
-        PySlotClient, PySlotParameters, PySlotPlan, PySlotProgram, PySlotPublicKey, PySlotServer, PySlotSignature,
-        composite_sign, slot_parameter_sets,
+        PyMapped, PyMappedRounds, PyResidueKernel, PyRoundsMapper, PySlotBuilder, PySlotCiphertexts, PySlotClient,
+        PySlotParameters, PySlotPlan, PySlotProgram, PySlotPublicKey, PySlotServer, PySlotSignature, composite_sign,
+        slot_parameter_sets,
     };
     #[pymodule_export]
     use crate::signature::PySignature;

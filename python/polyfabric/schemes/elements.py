@@ -17,11 +17,10 @@ from ..language.program import Program
 from ..language.shapes import Shapes
 from ..reports.units import bytes_text
 from ..reports.units import security as security_text
-from ..timing import ClientSeconds, of_element_client, of_lookups
 from .context import Context, Source, Values
 from .facts import ElementMemory, ElementNoise
 from .options import PlanOptions, refuse_meaningless
-from .plan import Execution, Expected, Plan, RunResult, common
+from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common
 
 if TYPE_CHECKING:
     from ..machines import Machine
@@ -261,11 +260,11 @@ class ElementPlan(Plan):
 
     def processor_seconds(self) -> float:
         """Processor time that an execution takes here."""
-        return of_lookups(self)
+        return self.kernel.execution_seconds()
 
     def client_seconds(self) -> ClientSeconds:
         """Processor time of what its client does here."""
-        return of_element_client(self)
+        return ClientSeconds(*self.kernel.client_seconds())
 
     def check_flood(self, flood: float | None) -> None:
         """Refuses all: what is decrypted is exact."""

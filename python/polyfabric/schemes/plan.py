@@ -12,7 +12,6 @@ from ..computer import available_bytes, cores
 from ..errors import RunError
 from ..reports import Report
 from ..reports.units import bytes_text
-from ..timing import ClientSeconds
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
 
 if TYPE_CHECKING:
@@ -49,6 +48,16 @@ class Execution:
     keys: Keys
     flood: float | None
     simulation: Report | None
+
+
+@dataclass(frozen=True)
+class ClientSeconds:
+    """Processor time of what a client does for one run."""
+
+    keys: float
+    """Its own, and its server's."""
+    encrypt: float
+    decrypt: float
 
 
 class Plan(ABC):

@@ -23,11 +23,10 @@ from ..reports import Report
 from ..reports.units import bytes_text
 from ..reports.units import security as security_text
 from ..slot_parameters import SlotParameters, chosen
-from ..timing import ClientSeconds, of_slot_client, of_slots
 from .context import STANDARD_SECURITY, Context, Source, Values
 from .facts import SlotFacts, SlotNode
 from .options import PlanOptions
-from .plan import Execution, Expected, Plan, RunResult, common, told
+from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, told
 
 if TYPE_CHECKING:
     from ..language.slots import Native
@@ -255,11 +254,11 @@ class SlotPlan(Plan):
 
     def processor_seconds(self) -> float:
         """Processor time that an execution takes here."""
-        return of_slots(self)
+        return self.native.execution_seconds()
 
     def client_seconds(self) -> ClientSeconds:
         """Processor time of what its client does here."""
-        return of_slot_client(self)
+        return ClientSeconds(*self.native.client_seconds())
 
     def operation_counts(self) -> list[dict[str, Any]]:
         """The homomorphic operations by kind and limbs: a product's before its rescaling."""

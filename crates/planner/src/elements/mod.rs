@@ -1,5 +1,6 @@
 //! Programs of TFHE: a program with the parameter set that carries it, the place of its key switch, its kernel program, and its noise.
 
+mod cost;
 mod memory;
 mod set_choice;
 mod widths;
@@ -7,6 +8,7 @@ mod widths;
 #[cfg(test)]
 mod tests;
 
+pub use cost::{client_seconds, execution_seconds, key_switch_batches, rotation_batches};
 pub use memory::Memory;
 pub use widths::{DerivedWidths, derive_widths};
 

@@ -1,5 +1,6 @@
-//! Is the noise that of what is executed, does the cheapest set get chosen, and is what fails too often refused?
+//! Is the noise that of what is executed, does the cheapest set get chosen, is what fails too often refused, and what does a run take?
 
+use super::cost::{LookupTimes, seconds_by, timed_dimension};
 use super::*;
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, Range, Table};
 use polyfabric_program::tfhe::kernel::OpKind;
@@ -222,4 +223,63 @@ fn a_machine_of_another_family_says_so() {
             "{text}"
         );
     }
+}
+
+/// Look-ups of `count` elements, and those of their results.
+fn two_batches(count: usize) -> Program {
+    let range = Range::new(0, 3).unwrap();
+    let mut builder = Builder::new("two").unwrap();
+    let x = builder.input("x", ElementType::Integer(range), count).unwrap();
+    let table = || vec![Table::tabulate(range, |x| x * x % 4).unwrap()];
+    let y = builder.lookup(x, table(), None, LookupResult::Integer).unwrap();
+    let z = builder.lookup(y, table(), None, LookupResult::Integer).unwrap();
+    builder.output("z", z).unwrap();
+    builder.finish().unwrap()
+}
+
+/// Every figure is of another size, so that a sum shows how often each of them counts.
+const TIMES: LookupTimes = LookupTimes {
+    keys: 1e9,
+    keys_each: 1e9,
+    alone: 100.0,
+    together: 1000.0,
+    cut: 1e4,
+    single: 0.01,
+    each: 1.0,
+    switch: 0.001,
+    step: 2.0,
+};
+
+#[test]
+fn the_transform_of_a_key_counts_once_and_look_ups_as_a_processor_takes_them() {
+    let processors = 2;
+    // Each processor takes less than eight at once and switches keys one by one; eight and more side by side, whose keys are switched in a batch.
+    for (count, once, each) in [(2, 100.0 + 2.0 * 2.0, 0.01), (16, 1000.0 + 1e4, 1.0)] {
+        let kernel = ElementPlan::new(&two_batches(count), &Request::default()).unwrap().kernel;
+        assert_eq!(rotation_batches(&kernel), [count, count]);
+        let switches = key_switch_batches(&kernel);
+        assert!(!switches.is_empty() && switches.iter().all(|&batch| batch == count), "{switches:?}");
+        let memory = Memory::of(&kernel).unwrap();
+        let fresh = 1e-6 * memory.server_key_transformed as f64;
+        assert!(0.0 < fresh && memory.server_key_transformed < memory.server - memory.server_key);
+        let all = once + each * (2 * count) as f64 + 0.001 * (switches.len() * count) as f64;
+        let scale = kernel.parameters.lwe_dimension().get() as f64 / timed_dimension(&kernel.parameters) as f64;
+        let found = seconds_by(&kernel, &TIMES, &memory, (1e-6, processors));
+        assert!((found - (all * scale + fresh)).abs() < 1e-9 * found, "{found} of {}", all * scale + fresh);
+    }
+}
+
+#[test]
+fn linear_programs_take_no_time_and_a_client_takes_some() {
+    let range = Range::new(0, 3).unwrap();
+    let mut builder = Builder::new("sum").unwrap();
+    let x = builder.input("x", ElementType::Integer(range), 4).unwrap();
+    let y = builder.add(x, x).unwrap();
+    builder.output("y", y).unwrap();
+    let kernel = ElementPlan::new(&builder.finish().unwrap(), &Request::default()).unwrap().kernel;
+    assert_eq!(execution_seconds(&kernel).unwrap(), 0.0);
+    let few = client_seconds(&kernel).unwrap();
+    let many = client_seconds(&ElementPlan::new(&two_batches(400), &Request::default()).unwrap().kernel).unwrap();
+    assert!(few.keys > 0.0 && few.encrypt > 0.0 && few.decrypt > 0.0, "{few:?}");
+    assert!(many.encrypt > few.encrypt && many.decrypt > few.decrypt, "{few:?}, {many:?}");
 }

@@ -9,7 +9,7 @@ use polyfabric_program::rns::homomorphic::{NodeId, op_name};
 use polyfabric_program::rns::kernel::{Counts, LimbSet, OpKind};
 use polyfabric_program::rns::lowering::{StepRule, TriedMatrix, TriedWidth, bgv};
 use polyfabric_program::rns::noise::{CKKS_BEYOND_LOG2, NodeReport, bgv_failure_log2};
-use polyfabric_runtime::rns::cpu::{Rehearsal, buffer_bytes, efforts};
+use polyfabric_runtime::rns::cpu::{Effort, Rehearsal, buffer_bytes, efforts};
 use polyfabric_schemes::rns::KeyId;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -128,23 +128,21 @@ impl SlotPlan {
         })
     }
 
-    /// How often an execution here does each kind of work, by name.
+    /// How often an execution here does each kind of work.
     ///
     /// # Errors
     /// [`Fault::Internal`] if the kernel program is not consistent.
-    pub fn efforts(&self) -> Result<BTreeMap<&'static str, u64>, PlanError> {
+    pub(super) fn efforts(&self) -> Result<BTreeMap<Effort, u64>, PlanError> {
         let storage = self.key_storage();
         let drawn = |key| storage.get(&key).is_some_and(|storage| storage.seeded);
-        let counts = efforts(self.kernel(), threads(), self.compact_plaintexts(), drawn);
-        let counts = counts.map_err(PlanError::of(Fault::Internal))?;
-        Ok(counts.into_iter().map(|(effort, count)| (effort.name(), count)).collect())
+        efforts(self.kernel(), threads(), self.compact_plaintexts(), drawn).map_err(PlanError::of(Fault::Internal))
     }
 
     /// Buffers on which each kind of that work can be done by itself, to be timed.
     ///
     /// # Errors
     /// [`Fault::Internal`] if the kernel program is not consistent.
-    pub fn rehearsal(&self) -> Result<Rehearsal, PlanError> {
+    pub(super) fn rehearsal(&self) -> Result<Rehearsal, PlanError> {
         let (ring, gadget) = match &self.lowering {
             Lowering::Ckks(plan) => {
                 let ring = plan.parameters.ring().map_err(PlanError::of(Fault::Internal))?;

@@ -1,5 +1,6 @@
 //! Programs of CKKS and BGV: a program with the parameters that carry it and its kernel program.
 
+mod cost;
 mod facts;
 mod key_switch;
 mod memory;

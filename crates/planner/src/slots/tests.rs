@@ -121,3 +121,16 @@ fn a_modulus_that_rings_have_no_slots_for_is_told_with_others_near() {
     let deep = SlotPlan::new(&squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 60), request()).unwrap_err();
     assert!(!deep.to_string().contains("no slots"), "{deep}");
 }
+
+#[test]
+fn more_operations_take_more_of_processors_and_every_client_takes_some() {
+    for scheme in [Scheme::Ckks, Scheme::Bgv { plaintext_modulus: T }] {
+        let [few, many] = [1, 4].map(|count| SlotPlan::new(&squarings(scheme, 1024, count), request()).unwrap());
+        let [one, four] = [&few, &many].map(|plan| plan.execution_seconds().unwrap());
+        assert!(0.0 < one && one < four, "{scheme:?}: {one} s, {four} s");
+        let client = many.client_seconds().unwrap();
+        assert!(client.keys > 0.0 && client.encrypt > 0.0 && client.decrypt > 0.0, "{client:?}");
+        // The key of a product is among them.
+        assert!(client.keys > client.encrypt, "{client:?}");
+    }
+}

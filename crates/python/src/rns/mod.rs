@@ -13,7 +13,7 @@ mod signature;
 pub use approximation::composite_sign;
 pub use machine::{PyMapped, PyResidueKernel};
 pub use parameters::{PySlotParameters, slot_parameter_sets};
-pub use plan::{PyRehearsal, PySlotPlan};
+pub use plan::PySlotPlan;
 pub use program::{PySlotBuilder, PySlotProgram};
 pub use rounds::{PyMappedRounds, PyRoundsMapper};
 pub use run::{PySlotCiphertexts, PySlotClient, PySlotPublicKey, PySlotServer};

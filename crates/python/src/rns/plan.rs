@@ -4,35 +4,19 @@ use super::machine::PyResidueKernel;
 use super::parameters::ParameterRequest;
 use super::program::{Clear, PySlotProgram, PyValues, read_all};
 use super::signature::PySlotSignature;
-use crate::failure::{Failure, Kind, detached, released};
+use crate::failure::{detached, released};
 use crate::machine::PyMachine;
+use polyfabric_planner::ClientSeconds;
 use polyfabric_planner::slots::{KeySwitchRequest, Request, SlotPlan};
 use polyfabric_program::rns::homomorphic::{NodeId, Values};
 use polyfabric_program::rns::noise::{Encryption, Interval};
-use polyfabric_runtime::rns::cpu::{Effort, Rehearsal};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A program, its parameters, its kernel program.
 #[pyclass(name = "SlotPlan", frozen)]
 pub struct PySlotPlan(pub Arc<SlotPlan>);
-
-/// Buffers on which each kind of an execution's work can be done by itself.
-#[pyclass(name = "Rehearsal", frozen)]
-pub struct PyRehearsal {
-    own: Mutex<Rehearsal>,
-}
-
-#[pymethods]
-impl PyRehearsal {
-    /// Does work of the kind `effort`, on one thread, and says how often.
-    fn run(&self, py: Python<'_>, effort: &str) -> PyResult<usize> {
-        let kind = Effort::ALL.into_iter().find(|kind| kind.name() == effort);
-        let kind = kind.ok_or_else(|| Failure::new(Kind::Internal, format!("there is no kind of work {effort:?}")))?;
-        detached(py, || Ok(self.own.lock().unwrap_or_else(PoisonError::into_inner).run(kind)))
-    }
-}
 
 #[pymethods]
 impl PySlotPlan {
@@ -107,14 +91,17 @@ impl PySlotPlan {
         detached(py, || Ok(PySlotSignature(self.0.signature()?)))
     }
 
-    /// How often an execution here does each kind of work.
-    fn efforts(&self, py: Python<'_>) -> PyResult<BTreeMap<&'static str, u64>> {
-        detached(py, || Ok(self.0.efforts()?))
+    /// Seconds of processor time that an execution here takes.
+    fn execution_seconds(&self, py: Python<'_>) -> PyResult<f64> {
+        detached(py, || Ok(self.0.execution_seconds()?))
     }
 
-    /// Buffers on which each kind of that work can be done by itself, to be timed.
-    fn rehearsal(&self, py: Python<'_>) -> PyResult<PyRehearsal> {
-        detached(py, || Ok(PyRehearsal { own: Mutex::new(self.0.rehearsal()?) }))
+    /// Seconds of processor time that a client takes here: keys, its own and its server's, encryption, decryption.
+    fn client_seconds(&self, py: Python<'_>) -> PyResult<(f64, f64, f64)> {
+        detached(py, || {
+            let ClientSeconds { keys, encrypt, decrypt } = self.0.client_seconds()?;
+            Ok((keys, encrypt, decrypt))
+        })
     }
 
     /// The kernel program, for machines.
