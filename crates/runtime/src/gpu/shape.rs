@@ -129,8 +129,10 @@ impl Shape {
     pub fn source(&self, set: &Parameters) -> Result<Source, GpuError> {
         let gadget = set.bootstrap_gadget();
         let rows = self.columns as f64 * f64::from(gadget.levels);
-        // log2 of R · N · β/2 · q/2, the largest sum of products: up to 2^(51 + 2) a sum with a constant rounds it, as on the CPU.
-        let largest = rows.log2() + f64::from(self.log2_degree + gadget.log2_base + set.torus_bits()) - 2.0;
+        // log2 of R · N · β/2 · q/2, the largest sum of products: up to 2^(51 + 2) a sum with a constant rounds it, as on the CPU. Each pattern of an unrolled key adds twice as much.
+        let patterns = if self.unrolling == KeyUnrolling::ONE { 1 } else { 2 * self.unrolling.patterns() } as f64;
+        let largest =
+            (rows * patterns).log2() + f64::from(self.log2_degree + gadget.log2_base + set.torus_bits()) - 2.0;
         let rounding = (largest - 51.0).ceil().max(0.0) as u64;
         let reduces = set.torus_bits() == 64 || rounding > 2;
         let switch = set.key_switch_gadget();

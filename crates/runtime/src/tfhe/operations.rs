@@ -69,8 +69,10 @@ enum Value<L, E, G> {
     Glwe(Arc<G>),
 }
 
+type ValueOn<T, B> = Value<<B as Batches<T>>::Lwe, <B as Batches<T>>::Exponents, <B as Batches<T>>::Glwe>;
+
 /// The values of a program as far as it has run, each until its last use.
-struct Values<T: Torus, B: Batches<T>>(Vec<Option<Value<B::Lwe, B::Exponents, B::Glwe>>>);
+struct Values<T: Torus, B: Batches<T>>(Vec<Option<ValueOn<T, B>>>);
 
 /// Runs `program` under `key` on `inputs`.
 ///
@@ -109,7 +111,7 @@ impl<T: Torus, B: Batches<T>> Values<T, B> {
         op: &Op,
         tables: &[Vec<T>],
         inputs: &BTreeMap<String, LweBatch<T>>,
-    ) -> Result<Value<B::Lwe, B::Exponents, B::Glwe>, RunError> {
+    ) -> Result<ValueOn<T, B>, RunError> {
         let lwe = |result: Result<B::Lwe, RunError>| result.map(|batch| Value::Lwe(Arc::new(batch)));
         let exponents = |result: Result<B::Exponents, RunError>| result.map(|batch| Value::Exponents(Arc::new(batch)));
         match &op.kind {
