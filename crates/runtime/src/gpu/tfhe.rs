@@ -32,7 +32,6 @@ pub struct Executor<T, D: Device> {
     roots: D::Buffer,
     bootstrap_key: D::Buffer,
     key_switch_key: Option<D::Buffer>,
-    key_bytes: u64,
     element: PhantomData<T>,
 }
 
@@ -54,7 +53,6 @@ impl<T: Torus, D: Device> Executor<T, D> {
         let roots =
             if key.unrolling().bits() == 1 { Vec::new() } else { twiddles::roots(parameters.ring_degree().log2()) };
         let roots = device.upload(bytes_of(&roots), "roots of one")?;
-        let switch_len = key.key_switch_key().map_or(0, <[T]>::len);
         // The last group of mask elements may be smaller: the patterns that it has not are zeros.
         let unrolling = key.unrolling();
         let iterations = parameters.lwe_dimension().get().div_ceil(unrolling.bits() as usize);
@@ -96,7 +94,6 @@ impl<T: Torus, D: Device> Executor<T, D> {
             }
             None => None,
         };
-        let key_bytes = (key_bytes + switch_len * size_of::<T>()) as u64;
         let device = Arc::clone(device);
         Ok(Self {
             device,
@@ -107,7 +104,6 @@ impl<T: Torus, D: Device> Executor<T, D> {
             roots,
             bootstrap_key,
             key_switch_key,
-            key_bytes,
             element: PhantomData,
         })
     }
@@ -115,11 +111,6 @@ impl<T: Torus, D: Device> Executor<T, D> {
     /// The card.
     pub fn device(&self) -> &D {
         &self.device
-    }
-
-    /// Bytes of the card's memory that the key takes.
-    pub fn key_bytes(&self) -> u64 {
-        self.key_bytes
     }
 
     /// Runs `program` on `inputs` under `key`, the one that this executor was made of.
@@ -205,7 +196,7 @@ impl<T: Torus, D: Device> Run<'_, T, D> {
         operands.iter().flat_map(of).collect()
     }
 
-    /// Launches `kernel`; `uses` are what it reads and writes beside the program's values.
+    /// Launches a kernel, unless it has nothing to do.
     ///
     /// # Safety
     /// As of [`Device::launch`].
