@@ -186,6 +186,7 @@ PLANNING = [
         "this runs on interpreter; leave it out",
         lambda _: ELEMENTS.run(BITS, on="interpreter", keys=element_keys(SET)),
     ),
+    call(lambda _: REALS.run(NUMBERS, on="gpu"), "run it on cpu", lambda _: REALS.run(NUMBERS, on="cpu")),
     call(
         lambda _: execution.run_plan(REALS.plan(), NUMBERS, on="f1"),
         "plan it for the place where it is to run",
@@ -274,6 +275,11 @@ FILES = [
         lambda at: REALS.encrypt(NUMBERS, at),
         "bring one, or make_keys(folder) first",
         lambda at: (REALS.make_keys(at), REALS.encrypt(NUMBERS, at)),
+    ),
+    call(
+        lambda at: REALS.make_keys(at, measure=True),
+        "leave it out of a step",
+        lambda at: (REALS.make_keys(at), REALS.run(NUMBERS, measure=True)),
     ),
     call(
         lambda at: (saved(at, slot_keys()), REALS.make_keys(at)),
