@@ -128,5 +128,6 @@ def test_table_3_has_every_column_and_what_stands_beside_it(monkeypatch):
     assert found["section7.stalls.2"] == 50.0
     assert found["section7.gain.1"] == 1.0
     beside = [row for row in rows if row["beside"] is not None and row["beside"][0] == "Table III (a)"]
-    assert [row["beside"][1].partition(",")[0] for row in beside if row["value"] is None] == ["Bootstrap", "HELR-1024"]
+    failed = [row["beside"][1].partition(",")[0] for row in beside if row["value"] is None]
+    assert failed == ["Bootstrap", "HELR-1024", "T_mult", "T_Mv:128"]
     assert {row["failure"] for row in beside if row["value"] is None} == {"the scratchpad is full"}
