@@ -22,8 +22,10 @@ pub trait Side {
     fn bootstrap(&mut self);
     /// Key switch of the last bootstrap's outputs back to the small key.
     fn key_switch(&mut self);
-    /// Seconds that the last operation took from when its inputs were on a card; 0 without one.
-    fn seconds_on_card(&self) -> f64;
+    /// Seconds that the last operation took from when its inputs were on a card.
+    fn seconds_on_card(&self) -> f64 {
+        0.0
+    }
     /// Errors of the last bootstrap's outputs against the table, as fractions of the torus.
     fn bootstrap_errors(&self) -> Vec<f64>;
     /// Errors that the last key switch added, as fractions of the torus.
