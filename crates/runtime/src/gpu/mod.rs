@@ -1,7 +1,7 @@
 //! The GPU runtime: kernel programs of TFHE on a card of NVIDIA's.
 //!
-//! Kernels are CUDA in `kernels/`, compiled for the card at hand and the parameter set when an executor starts (NVRTC, about two
-//! seconds), with the driver's and the compiler's libraries found at run time: without them there is no card, and that is an error
+//! Kernels are CUDA in `kernels/`, compiled for the card at hand and the parameter set when an executor starts (NVRTC, about a
+//! second), with the driver's and the compiler's libraries found at run time: without them there is no card, and that is an error
 //! that says so. A batch stays on the card from the first operation of a program to the last. [`Device`] is what they need of a
 //! card; tests compile the same kernels for the processor and run them thread by thread.
 //!
