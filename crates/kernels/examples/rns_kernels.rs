@@ -70,7 +70,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let degree = RingDegree::new(1 << log2)?;
         for bits in [40, 50, 60] {
             row::<u64>(degree, bits, Isa::Avx512, per_microsecond, |index| index as u64)?;
-            row::<u64>(degree, bits, Isa::Neon, None, |index| index as u64)?;
+            for isa in [Isa::Avx2, Isa::Neon] {
+                row::<u64>(degree, bits, isa, None, |index| index as u64)?;
+            }
         }
         for isa in [Isa::Avx512, Isa::Avx2, Isa::Neon] {
             for bits in [30, 32] {

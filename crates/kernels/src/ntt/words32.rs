@@ -33,6 +33,7 @@ pub(super) trait Lanes32: Copy {
     /// See [`Butterfly::swap`].
     unsafe fn swap(a: Self, b: Self, bit: usize) -> (Self, Self);
     /// See [`Butterfly::interleave`].
+    #[inline(always)]
     unsafe fn interleave(mut a: Self, mut b: Self) -> (Self, Self) {
         for bit in 0..Self::LOG2_LANES {
             // SAFETY: by the trait's contract.
@@ -41,6 +42,7 @@ pub(super) trait Lanes32: Copy {
         (a, b)
     }
     /// See [`Butterfly::deinterleave`].
+    #[inline(always)]
     unsafe fn deinterleave(mut a: Self, mut b: Self) -> (Self, Self) {
         for bit in (0..Self::LOG2_LANES).rev() {
             // SAFETY: by the trait's contract.
@@ -245,6 +247,8 @@ impl<L: Lanes32> Strict32<L> {
 
 impl<L: Lanes32> Butterfly for Strict32<L> {
     moves!();
+    /// In AVX-512.
+    const LOOPED: bool = L::LOG2_LANES == 4;
 
     #[inline(always)]
     unsafe fn new(tables: &Tables<u32>) -> Self {

@@ -291,6 +291,7 @@ impl Wide {
 impl Butterfly for Wide {
     moves!();
     type Factor = WideFactor;
+    const LOOPED: bool = true;
 
     #[inline(always)]
     unsafe fn new(tables: &Tables<u64>) -> Self {

@@ -128,11 +128,6 @@ impl Floats for Neon {
         unsafe { Self(vfmsq_f64(term.0, self.0, factor.0)) }
     }
     #[inline(always)]
-    unsafe fn round(self) -> Self {
-        // SAFETY: the trait's contract.
-        unsafe { Self(vrndnq_f64(self.0)) }
-    }
-    #[inline(always)]
     unsafe fn add_where_less(self, bound: Self, addend: Self) -> Self {
         // SAFETY: the trait's contract.
         unsafe {

@@ -11,8 +11,6 @@ pub(crate) struct Avx2(__m256d);
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(__m512d);
 
-const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-
 impl Floats for Avx2 {
     type Words = __m256i;
     const LOG2_LANES: usize = 2;
@@ -128,11 +126,6 @@ impl Floats for Avx2 {
     unsafe fn neg_mul_add(self, factor: Self, term: Self) -> Self {
         // SAFETY: the trait's contract.
         Self(unsafe { _mm256_fnmadd_pd(self.0, factor.0, term.0) })
-    }
-    #[inline(always)]
-    unsafe fn round(self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_round_pd::<NEAREST>(self.0) })
     }
     #[inline(always)]
     unsafe fn add_where_less(self, bound: Self, addend: Self) -> Self {
@@ -304,11 +297,6 @@ impl Floats for Avx512 {
     unsafe fn neg_mul_add(self, factor: Self, term: Self) -> Self {
         // SAFETY: the trait's contract.
         Self(unsafe { _mm512_fnmadd_pd(self.0, factor.0, term.0) })
-    }
-    #[inline(always)]
-    unsafe fn round(self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_roundscale_pd::<NEAREST>(self.0) })
     }
     #[inline(always)]
     unsafe fn add_where_less(self, bound: Self, addend: Self) -> Self {
