@@ -108,21 +108,21 @@ unsafe fn columns<V: Floats, const R: usize>(
         let (q, split) = (Residues::<V>::new(modulus.value()), Split::<V>::new(bits));
         let constant = q.enter(V::splat_word(constant));
         for at in (0..length).step_by(R * V::LANES) {
-            let mut sums = [Sum::new(constant); R];
+            let mut sums = [Sum::new(split, constant); R];
             for (index, (term, &factor)) in terms.iter().zip(row).enumerate() {
                 if index > 0 && index % capacity == 0 {
                     for sum in &mut sums {
-                        *sum = Sum::new(q.enter(sum.reduce(&q)));
+                        *sum = Sum::new(split, q.enter(sum.reduce(split, &q)));
                     }
                 }
                 let factor = V::splat(factor as f64);
                 for (register, sum) in sums.iter_mut().enumerate() {
                     let words = V::load(term.as_ptr().add(at + register * V::LANES));
-                    sum.add_product(split, q.enter(words), factor);
+                    sum.add_product(q.enter(words), factor);
                 }
             }
             for (register, sum) in sums.iter().enumerate() {
-                write::<V>(target.as_mut_ptr().add(at + register * V::LANES), sum.reduce(&q), next_use);
+                write::<V>(target.as_mut_ptr().add(at + register * V::LANES), sum.reduce(split, &q), next_use);
             }
         }
     }

@@ -398,10 +398,10 @@ unsafe fn inner_products<V: Floats, const S: usize>(
             let next_use = if end == digits.len() { next_use } else { NextUse::Soon };
             for at in (0..length).step_by(BLOCK) {
                 for lane in (0..BLOCK).step_by(V::LANES) {
-                    let mut wide = [Sum::new(V::splat(0.0)); S];
+                    let mut wide = [Sum::new(split, V::splat(0.0)); S];
                     if start > 0 {
                         for s in 0..S {
-                            wide[s] = Sum::new(q.enter(V::load(sums[s].as_ptr().add(at + lane))));
+                            wide[s] = Sum::new(split, q.enter(V::load(sums[s].as_ptr().add(at + lane))));
                         }
                     }
                     for term in start..end {
@@ -411,11 +411,11 @@ unsafe fn inner_products<V: Floats, const S: usize>(
                             if lane == 0 {
                                 fetch_line_near(row.wrapping_add(AHEAD));
                             }
-                            wide[s].add_product(split, digit, q.enter(V::unpack(row, lane, &places[s])));
+                            wide[s].add_product(digit, q.enter(V::unpack(row, lane, &places[s])));
                         }
                     }
                     for s in 0..S {
-                        write::<V>(sums[s].as_mut_ptr().add(at + lane), wide[s].reduce(&q), next_use);
+                        write::<V>(sums[s].as_mut_ptr().add(at + lane), wide[s].reduce(split, &q), next_use);
                     }
                 }
             }

@@ -63,11 +63,12 @@ pub(super) fn check_inputs(program: &KernelProgram, ring: &Ring, inputs: &[&RnsP
                 needed_domain: value.domain,
             });
         }
-        for (limb, words) in input.iter() {
-            if !ring.limb(limb).holds(words) {
-                let modulus = ring.modulus(limb).value();
-                return Err(RunError::NotCanonical { name: name.to_owned(), part, limb, modulus });
-            }
+        if input.is_canonical(ring) {
+            continue;
+        }
+        if let Some((limb, _)) = input.iter().find(|&(limb, words)| !ring.limb(limb).holds(words)) {
+            let modulus = ring.modulus(limb).value();
+            return Err(RunError::NotCanonical { name: name.to_owned(), part, limb, modulus });
         }
     }
     Ok(())

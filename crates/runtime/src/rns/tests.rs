@@ -434,6 +434,20 @@ fn what_does_not_fit_is_told() {
     let mut wild = random(&ring, q.as_slice(), Domain::Evaluation, generator);
     wild.limb_mut(1)[3] = u64::MAX;
     assert!(matches!(executor.run(&[&wild], &NoProgress), Err(RunError::NotCanonical { limb: LimbId(1), .. })));
+    // What has been found canonical is read again once it may have changed, through any way in.
+    let changes: [fn(&mut RnsPolynomial); 4] = [
+        |x| x.limb_mut(1)[0] = u64::MAX,
+        |x| *x.words_mut().last_mut().unwrap() = u64::MAX,
+        |x| x.iter_mut().for_each(|(_, words)| words[1] = u64::MAX),
+        |x| x.for_each_limb(|_, _, words| words[2] = u64::MAX),
+    ];
+    for change in changes {
+        let mut changed = random(&ring, q.as_slice(), Domain::Evaluation, generator);
+        assert!(executor.run(&[&changed], &NoProgress).is_ok());
+        assert!(executor.run(&[&changed.clone()], &NoProgress).is_ok());
+        change(&mut changed);
+        assert!(matches!(executor.run(&[&changed], &NoProgress), Err(RunError::NotCanonical { .. })));
+    }
     // Another order of the limbs is the same polynomial.
     let fine = random(&ring, q.as_slice(), Domain::Evaluation, generator);
     let turned = fine.select(&[LimbId(1), LimbId(0)]).unwrap();

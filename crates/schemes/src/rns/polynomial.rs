@@ -3,6 +3,7 @@
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::aligned::AlignedTorus;
 use rayon::prelude::*;
+use std::sync::OnceLock;
 
 use super::limb::{Domain, LimbId};
 use super::ring::Ring;
@@ -14,6 +15,8 @@ pub struct RnsPolynomial {
     domain: Domain,
     limbs: Vec<LimbId>,
     words: AlignedTorus<u64>,
+    /// The moduli, limb by limb, below which all words have been found since they were last open to change.
+    canonical: OnceLock<Box<[u64]>>,
 }
 
 impl PartialEq for RnsPolynomial {
@@ -28,7 +31,8 @@ impl PartialEq for RnsPolynomial {
 impl RnsPolynomial {
     /// Zero over `limbs`.
     pub fn zero(degree: RingDegree, limbs: &[LimbId], domain: Domain) -> Self {
-        Self { degree, domain, limbs: limbs.to_vec(), words: AlignedTorus::zeros(degree.get() * limbs.len()) }
+        let words = AlignedTorus::zeros(degree.get() * limbs.len());
+        Self { degree, domain, limbs: limbs.to_vec(), words, canonical: OnceLock::new() }
     }
 
     /// N.
@@ -73,7 +77,7 @@ impl RnsPolynomial {
     #[inline]
     pub fn limb_mut(&mut self, position: usize) -> &mut [u64] {
         let count = self.degree.get();
-        &mut self.words[position * count..(position + 1) * count]
+        &mut self.words_mut()[position * count..(position + 1) * count]
     }
 
     /// All words, one limb after the other.
@@ -83,6 +87,7 @@ impl RnsPolynomial {
 
     /// All words, to change.
     pub fn words_mut(&mut self) -> &mut [u64] {
+        self.canonical.take();
         &mut self.words
     }
 
@@ -93,11 +98,13 @@ impl RnsPolynomial {
 
     /// Each limb with its words, to change.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (LimbId, &mut [u64])> {
+        self.canonical.take();
         self.limbs.iter().copied().zip(self.words.chunks_exact_mut(self.degree.get()))
     }
 
     /// `change` on every limb, in parallel; it gets the limb, its place and its words.
     pub fn for_each_limb(&mut self, change: impl Fn(LimbId, usize, &mut [u64]) + Sync) {
+        self.canonical.take();
         let limbs = &self.limbs;
         let chunks = self.words.par_chunks_exact_mut(self.degree.get()).enumerate();
         chunks.for_each(|(position, words)| change(limbs[position], position, words));
@@ -112,9 +119,25 @@ impl RnsPolynomial {
         Some(selected)
     }
 
-    /// Whether every word is a canonical residue of its limb.
+    /// Whether every word is a canonical residue of its limb. Words are read for it once: that they are is remembered until they may have changed.
     pub fn is_canonical(&self, ring: &Ring) -> bool {
-        self.iter().all(|(limb, words)| words.iter().all(|&word| ring.modulus(limb).holds(word)))
+        let moduli = || self.limbs.iter().map(|&limb| ring.modulus(limb).value());
+        if self.canonical.get().is_some_and(|found| found.iter().copied().eq(moduli())) {
+            return true;
+        }
+        let holds = self.iter().all(|(limb, words)| ring.limb(limb).holds(words));
+        if holds {
+            // Where another ring's moduli stand already, they stay: this ring's words are read again the next time.
+            let _ = self.canonical.set(moduli().collect());
+        }
+        holds
+    }
+
+    /// Remembers that every word is a canonical residue of its limb, as whoever wrote them has seen.
+    pub(crate) fn remember_canonical(&mut self, ring: &Ring) {
+        debug_assert!(self.iter().all(|(limb, words)| ring.limb(limb).holds(words)), "canonical residues");
+        self.canonical =
+            OnceLock::from(self.limbs.iter().map(|&limb| ring.modulus(limb).value()).collect::<Box<[u64]>>());
     }
 
     /// Transforms to values, if it is coefficients.

@@ -77,6 +77,7 @@ pub(crate) fn read_polynomial(
         bytes.resize(PackedBits::of(modulus).bytes(count), 0);
         read_limb(what, modulus, &mut bytes, words, reader)?;
     }
+    polynomial.remember_canonical(ring);
     Ok(polynomial)
 }
 

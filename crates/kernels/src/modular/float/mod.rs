@@ -209,29 +209,34 @@ impl<V: Floats> Residues<V> {
     }
 }
 
-/// How sums of products of numbers below 2^a and 2^b are kept: in a multiple of 2^k, k = ⌈(a + b)/2⌉, and a rest.
+/// How sums of products of numbers below 2^a and 2^b are kept: in a multiple of 2^k and a rest, k = ⌈(a + b)/2⌉ + 1.
 ///
-/// A product plus 1.5·2^(52 + k) is rounded to a multiple of 2^k; what that leaves of the product is an integer of at most 2^(k − 1), so that a fused
-/// multiply-add gives it exactly. As many as [`split_capacity`] of both sum up exactly.
+/// The multiple is kept 2^(52 + k) more, so that a fused multiply-add that adds a product to it rounds to multiples of 2^k; what that leaves of the product is an
+/// integer of at most 2^(k − 1), which another gives exactly. As many as [`split_capacity`] sum up exactly.
 #[derive(Clone, Copy)]
 pub(crate) struct Split<V>(V);
 
 /// k.
 fn split_place(bits: u32) -> u32 {
-    bits.div_ceil(2)
+    bits.div_ceil(2) + 1
 }
 
-/// How many products of `bits` bits in all, 100 at most, a [`Sum`] takes, besides a residue to begin with: multiples of 2^k are at most 2^(bits − k) ≤ 2^k of them
-/// each, rests at most 2^(k − 1), and both sums must stay below 2^53.
+/// How many products of `bits` = a + b bits, 100 at most, a [`Sum`] takes besides a residue to begin with, 2^10 at most.
+///
+/// Multiples must stay below 2^(52 + k): n·2^bits at most. And what [`Sum::reduce`] reduces last must stay below 2^53: n rests of 2^(k − 1), the residue below 2^50, and
+/// what the first reduction leaves, n·2^(bits − 51) + 2^50.
 pub(crate) fn split_capacity(bits: u32) -> usize {
-    (1 << (53 - split_place(bits)).min(10)) - 1
+    let place = split_place(bits);
+    let multiples = 1u64 << (52 + place - bits).min(10);
+    let each = (1u64 << (place - 1)) + (1u64 << bits.saturating_sub(51));
+    multiples.min((6 << 50) / each) as usize
 }
 
 impl<V: Floats> Split<V> {
     /// For products of `bits` bits in all, 100 at most.
     #[inline(always)]
     pub(crate) unsafe fn new(bits: u32) -> Self {
-        let large = f64::from_bits(u64::from(1023 + 52 + split_place(bits)) << 52) * 1.5;
+        let large = f64::from_bits(u64::from(1023 + 52 + split_place(bits)) << 52);
         // SAFETY: this module's contract.
         Self(unsafe { V::splat(large) })
     }
@@ -240,6 +245,7 @@ impl<V: Floats> Split<V> {
 /// A sum of products.
 #[derive(Clone, Copy)]
 pub(crate) struct Sum<V> {
+    /// The multiple, 2^(52 + k) more.
     high: V,
     low: V,
 }
@@ -247,31 +253,30 @@ pub(crate) struct Sum<V> {
 impl<V: Floats> Sum<V> {
     /// A sum that begins with a residue.
     #[inline(always)]
-    pub(crate) unsafe fn new(residue: V) -> Self {
-        // SAFETY: this module's contract.
-        Self { high: unsafe { V::splat(0.0) }, low: residue }
+    pub(crate) fn new(split: Split<V>, residue: V) -> Self {
+        Self { high: split.0, low: residue }
     }
 
-    /// Adds a·b.
+    /// Adds a·b, neither negative.
     #[inline(always)]
-    pub(crate) unsafe fn add_product(&mut self, split: Split<V>, a: V, b: V) {
+    pub(crate) unsafe fn add_product(&mut self, a: V, b: V) {
         // SAFETY: this module's contract.
         unsafe {
-            let high = a.mul_add(b, split.0).sub(split.0);
-            self.high = self.high.add(high);
-            self.low = self.low.add(a.mul_sub(b, high));
+            let high = a.mul_add(b, self.high);
+            self.low = self.low.add(a.mul_sub(b, high.sub(self.high)));
+            self.high = high;
         }
     }
 
     /// The sum modulo q, canonical, of terms of which one factor is below q.
     ///
-    /// With the other below 2^a, a ≤ 50, and n terms, high/q is below n·2^(a + 1), and its rounded quotient off by n·2^(a − 51) + 1, one half of it by 1/q: what it leaves is an integer
-    /// of at most (n·2^(a − 51) + 1)·q < 2^53, and within q after a reduction, to which the low part is added.
+    /// With the other below 2^a, a ≤ 50, and n terms, high/q is below n·2^(a + 1), and its rounded quotient off by n·2^(a − 51) + 1, one half of it by 1/q: what it
+    /// leaves is an integer of at most n·2^(bits − 51) + q, to which the low part is added, and the sum reduced once more.
     #[inline(always)]
-    pub(crate) unsafe fn reduce(self, residues: &Residues<V>) -> V::Words {
+    pub(crate) unsafe fn reduce(self, split: Split<V>, residues: &Residues<V>) -> V::Words {
         // SAFETY: this module's contract.
         unsafe {
-            let high = residues.reduce(residues.reduce(self.high));
+            let high = residues.reduce(self.high.sub(split.0));
             residues.leave(residues.reduce(high.add(self.low)))
         }
     }
