@@ -20,12 +20,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     does = parser.add_subparsers(dest="does", required=True)
     record = does.add_parser("record", help="run a command and keep its data in results/NAME.json")
-    record.add_argument("name")
+    record.add_argument("name", help="of the file; the command follows behind --")
     record.add_argument(
         "--from", dest="file", type=Path, help="the file that the command writes; its output without it"
     )
     record.add_argument("--runs", type=int, default=1, help="how often to run it; tables have medians and the range")
-    record.add_argument("command", nargs=argparse.REMAINDER, help="after --")
     draw = does.add_parser("tables", help="draw every table of README and docs from results/")
     draw.add_argument("--check", action="store_true", help="change nothing; fail where a text differs from its result")
     run = does.add_parser("commands", help="run every command that README and docs show")
@@ -33,10 +32,10 @@ def main() -> int:
     run.add_argument("texts", nargs="*", help="only those that contain one of these")
     full = does.add_parser("full", help="every table at full size, and every command")
     full.add_argument("--keep", action="store_true", help="do not make again what results/ has of this commit")
-    given = parser.parse_args()
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given = parser.parse_args(sys.argv[1:split])
     if given.does == "record":
-        words = given.command[1:] if given.command[:1] == ["--"] else given.command
-        results.record(given.name, words, given.file, given.runs)
+        results.record(given.name, sys.argv[split + 1 :], given.file, given.runs)
         return 0
     if given.does == "tables":
         return tables.main(check=given.check)
