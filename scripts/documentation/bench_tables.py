@@ -97,6 +97,8 @@ def _times(row: dict[str, Any] | None, note: str = "") -> tuple[str, str]:
 SPEED = ("work", "ours, ms", "peer, ms", "")
 SHOWN = ("fpt-I", "morphling-IV")
 """Of the sets that were measured, one a width and ring degree."""
+SHOWN_RING = "N=2^14"
+"""Of the rings, the one that both schemes were measured in."""
 
 
 def speed(beside_tfhe_rs: dict[str, Any], beside_lattigo: dict[str, Any]) -> Rows:
@@ -112,7 +114,9 @@ def speed(beside_tfhe_rs: dict[str, Any], beside_lattigo: dict[str, Any]) -> Row
     lines += [
         (f"{row['op']}, {row['params'].split(',')[0]}", _ms(row["ours_ms"]), _ms(row["peer_ms"]), _ratio(row))
         for row in _rns_rows(beside_lattigo)
-        if row["peer"] == "Lattigo" and row["op"].split()[-1] in ("multiply", "rotate", "hoisted")
+        if row["peer"] == "Lattigo"
+        and row["params"].split(",")[0] == SHOWN_RING
+        and row["op"].split()[-1] in ("multiply", "rotate")
     ]
     return lines
 

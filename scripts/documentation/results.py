@@ -143,11 +143,21 @@ def provenance(found: dict[str, Any]) -> str:
 
 def recorded(found: dict[str, Any]) -> str:
     """When a result was found, and on what."""
-    on = found["processor"]
+    return f"{when(found)}, {where(found)}"
+
+
+def when(found: dict[str, Any]) -> str:
+    """How often a result was found, the date and the commit."""
     data = found["data"]
     several = f"{len(data['runs'])} runs, " if isinstance(data, dict) and "runs" in data else ""
+    return f"{several}{found['date']}, commit {found['commit']}"
+
+
+def where(found: dict[str, Any]) -> str:
+    """What a result was found on."""
+    on = found["processor"]
     instructions = f", {', '.join(on['instructions'])}" if on["instructions"] else ""
-    return f"{several}{found['date']}, commit {found['commit']}, on {on['cores']} cores of {on['name']}{instructions}"
+    return f"on {on['cores']} cores of {on['name']}{instructions}"
 
 
 def make_all(*, keep: bool) -> int:

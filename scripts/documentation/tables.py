@@ -34,7 +34,10 @@ class Table:
         """The line below: of one result its command too, of several, whose own tables show it, only when and on what."""
         if len(found) == 1:
             return results.provenance(found[0])
-        return "; ".join(dict.fromkeys(map(results.recorded, found))) + "."
+        places: dict[str, dict[str, None]] = {}
+        for result in found:
+            places.setdefault(results.where(result), {})[results.when(result)] = None
+        return "; ".join(f"{'; '.join(times)}, {place}" for place, times in places.items()) + "."
 
 
 TABLES: dict[str, Table] = {
