@@ -67,6 +67,8 @@ PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
     "helr-1024": (_whatever(helr_1024.helr_1024), helr_1024.PAPER_SET),
     "lenet": (_whatever(lenet.lenet), lenet.PAPER_SET),
     "resnet20": (_whatever(resnet20.resnet20), resnet20.PAPER_SET),
+    "resnet20-block": (_whatever(resnet20.residual_block), resnet20.PAPER_SET),
+    "sorting-stages": (_whatever(bitonic_sorting.sorting_stages), bitonic_sorting.PAPER_SET),
 }
 """Programs of a paper that run as your own ones do, by their parameter set, each with the set that it has there."""
 
@@ -114,7 +116,7 @@ def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
         return build(parameters or own)
     if name in ONLY_ROUNDS:
         raise InputError(
-            f"{name} is a sequence of stages, which is timed, not run: `polyfabric simulate {name} --machine M`; a stage of it runs by itself"
+            f"{name} is a sequence of stages, which is timed, not run: `polyfabric simulate {name} --machine M`; `polyfabric run {name}-stages` runs two of them"
         )
     found = load(name) if ":" in name or name.endswith(".pf") else None
     return found if isinstance(found, SlotProgram) else None

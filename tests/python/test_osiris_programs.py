@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,11 +11,12 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from polyfabric import rounds
-from polyfabric.apps import bitonic_sorting, helr_1024
+from polyfabric.apps import bitonic_sorting, helr_1024, resnet20
 from polyfabric.apps.bitonic_sorting import Stage
 from polyfabric.apps.osiris_programs import matrix_vector
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
+from polyfabric.language.slots import SlotValue
 from polyfabric.machines import load
 from test_osiris_networks import folded
 
@@ -80,21 +82,13 @@ def test_a_bootstrap_of_fewer_slots_is_told_what_fits():
         traced(64, 64)
 
 
-def exchanged(numbers: np.ndarray, stage: Stage) -> np.ndarray:
-    """What a stage does, with comparisons."""
-    places = np.arange(len(numbers))
-    partners = numbers[places ^ stage.distance]
-    larger = ((places & stage.distance) == 0) != ((places & stage.block) == 0)
-    return np.where(larger, np.maximum(numbers, partners), np.minimum(numbers, partners))
-
-
 def test_the_network_sorts():
     stages = bitonic_sorting.network(8)
     assert len(stages) == 8 * 9 // 2
     numbers = np.random.default_rng(5).uniform(0, 1, 256)
     expected = np.sort(numbers)
     for stage in stages:
-        numbers = exchanged(numbers, stage)
+        numbers = bitonic_sorting.compared(numbers, stage)
     np.testing.assert_array_equal(numbers, expected)
 
 
@@ -126,7 +120,7 @@ def test_an_encrypted_stage_exchanges(number):
     with pytest.warns(SecurityWarning):
         done = program.run({"numbers": numbers}, parameters=SORTING_SET)
     assert done.correct
-    np.testing.assert_allclose(done.outputs["numbers"], exchanged(numbers, stage), atol=2.0**-18)
+    np.testing.assert_allclose(done.outputs["numbers"], bitonic_sorting.compared(numbers, stage), atol=2.0**-18)
     assert done.plan.facts["bootstraps"] == {"in_all": stage.bootstraps, "placed": 0}
     assert done.plan.facts["nodes"][-1]["level"] == stage.end
 
@@ -139,6 +133,83 @@ def test_a_stage_at_the_papers_size_has_no_bound_and_is_refused():
     assert planned.lost == {"numbers"}
     with pytest.raises(pf.NoiseError, match='nothing would be left of output "numbers"'):
         _ = planned.signature
+
+
+BOOTSTRAP_ERROR = 3.4e-4
+"""Deviation of the real and of the imaginary part of what a bootstrapping of the paper's set IV adds to a slot: of 2^16 that were decrypted, whatever they held."""
+
+
+@pytest.fixture
+def erring(monkeypatch):
+    """Bootstraps of programs that are traced add errors of that size, drawn."""
+    generator = np.random.default_rng(12)
+
+    def bootstrap(value: SlotValue) -> SlotValue:
+        real, imaginary = generator.normal(0, BOOTSTRAP_ERROR, (2, value.length))
+        return value + (real + 1j * imaginary)
+
+    monkeypatch.setattr(SlotValue, "bootstrap", bootstrap)
+
+
+def error_of_stages(gap: float = bitonic_sorting.GAP) -> float:
+    """The largest of the two stages at the paper's size that are run."""
+    numbers = np.random.default_rng(13).uniform(0, 1, 1 << 14)
+    expected = reduce(bitonic_sorting.compared, bitonic_sorting.repeated_stages(), numbers)
+    found = bitonic_sorting.sorting_stages.__wrapped__(gap).evaluate({"numbers": numbers})["numbers"]
+    return float(np.abs(found - expected).max())
+
+
+def test_stages_at_the_papers_size_are_right_with_the_errors_of_its_bootstraps(erring):
+    # That of the numbers' own bootstrap, and no more.
+    assert error_of_stages() < 5 * BOOTSTRAP_ERROR
+
+
+def test_polynomials_for_a_small_gap_turn_signs_with_such_errors(erring):
+    assert error_of_stages(2.0**-26) > 0.1
+
+
+def without_real_parts(monkeypatch):
+    monkeypatch.setattr(SlotValue, "conjugate", lambda value: value)
+
+
+def test_nothing_is_left_of_stages_whose_bootstraps_errors_stay_complex(erring, monkeypatch):
+    without_real_parts(monkeypatch)
+    assert not error_of_stages() < 1
+
+
+def error_of_resnet() -> float:
+    """Of the scores of a network with the paper's polynomials and blocks, of a smaller image and fewer channels, relative to the largest."""
+    shape = resnet20.Shape(side=16, channels=(4, 8, 16))
+    weights, image = resnet20.Weights.drawn(shape), resnet20.drawn_image(shape, np.random.default_rng(7))
+    expected = resnet20.scores(shape, weights, image)
+    found = resnet20.network_program("resnet", shape, weights).evaluate(resnet20.image_input(shape, image))["scores"]
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+def test_resnets_scores_are_right_with_the_errors_of_bootstraps(erring):
+    assert error_of_resnet() < 2.0**-6
+
+
+def test_nothing_is_left_of_a_resnet_whose_bootstraps_errors_stay_complex(erring, monkeypatch):
+    without_real_parts(monkeypatch)
+    assert not error_of_resnet() < 1
+
+
+def test_the_stages_that_run_are_those_that_are_timed():
+    """A round's body is the stage with another rotation in the place of its own, and public vectors of no meaning."""
+
+    def written(amount: int) -> str:
+        return f"by {amount - (1 << 14 if amount > 1 << 13 else 0)} at"
+
+    network = bitonic_sorting.sorting()
+    for place, stage in enumerate(bitonic_sorting.repeated_stages(), 1):
+        own = network.rounds[place]
+        timed = network.bodies[own.body].build().text()
+        for of_body, of_stage in own.rotations.items():
+            assert written(of_body) in timed
+            timed = timed.replace(written(of_body), written(of_stage))
+        assert timed == bitonic_sorting.sorting_stage(stage).text()
+    assert network.count(1) + network.count(2) == 103
 
 
 def test_twelve_polynomials_tell_close_numbers_apart():

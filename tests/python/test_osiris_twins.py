@@ -176,6 +176,10 @@ def test_the_training_goes_downhill():
         assert gradient[place] == pytest.approx((above - below) / (2 * step), rel=1e-4, abs=1e-6)
 
 
+STANDS_FOR = {"sorting-stages": 2.0**-20, "resnet20-block": 2.0**-11}
+"""How far polynomials may be from the comparisons and the rectifiers of the answer in the clear, relative to the largest number; of others rounding alone."""
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_whole_program_is_the_one_that_is_timed_and_gives_the_answer_in_the_clear(name):
     whole = WHOLE[name]
@@ -184,7 +188,7 @@ def test_a_whole_program_is_the_one_that_is_timed_and_gives_the_answer_in_the_cl
     assert whole.build().text() == build(parameters).text()
     inputs, expected = whole.example(np.random.default_rng(4))
     found = whole.answer(whole.build().evaluate(inputs))
-    assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
+    assert np.abs(found - expected).max() < STANDS_FOR.get(name, 1e-9) * np.abs(expected).max()
 
 
 def test_the_command_with_the_papers_set_runs_the_whole_program(monkeypatch):

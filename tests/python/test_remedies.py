@@ -578,6 +578,7 @@ ON_SLOTS = [
         {"x": [1, 2, 3, 4]},
         [3, 4, 1, 2],
     ),
+    case({"x": MV}, lambda x: x.real_part(), "leave real_part() out", lambda x: x, {"x": [1, 2, 3, 4]}, [1, 2, 3, 4]),
     case(
         {"x": RV}, lambda x: x.swap_rows(), "rotate(slots // 2)", lambda x: x.rotate(2), {"x": HALF}, np.roll(HALF, 2)
     ),

@@ -62,12 +62,13 @@ def test_arithmetic_of_real_slots():
 def test_rotation_is_over_all_slots():
     @pf.program(x=pf.Complex.vector(5))
     def rotated(x):
-        return x.rotate(2), x.conjugate()
+        return x.rotate(2), x.conjugate(), x.real_part()
 
     x = RANDOM.normal(size=5) * 0.2 + 0.3j
     found = rotated(x=x)
     np.testing.assert_allclose(found["result0"], np.roll([*x, 0, 0, 0], -2))
     np.testing.assert_allclose(found["result1"], x.conj())
+    np.testing.assert_allclose(found["result2"], x.real)
 
 
 def test_arithmetic_modulo_a_prime():

@@ -8,14 +8,17 @@ bootstrapping. Numbers lie in the slots in order. A stage compares each slot i w
 
 What the paper leaves open is chosen so:
 
-- *Polynomials*: composed odd minimax polynomials for the sign, of a gap of 2^-26, for which all twelve are needed.
+- *Polynomials*: composed odd minimax polynomials for the sign, of a gap of 2^-8 (`GAP`).
 - *Bootstraps*: as few as levels allow over the whole network. A comparison takes 36 levels, and what it is multiplied with waits beside it, so that a
   stage begins with d and e at one level, and x is bootstrapped where too little would be left.
+- *Real parts* behind each bootstrap. Its error is complex, and each polynomial of a sign multiplies an imaginary one of a small number by some 4.5: at the
+  paper's size nothing would be left of the third bootstrap.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
@@ -41,8 +44,10 @@ DEPTH = 3
 TURN = (1 << 12) + 3
 """Slots to the partner in a body of rounds: no rotation of a bootstrapping is by as many, so that the round's own key is nothing else's."""
 
-GAP = 2.0**-26
-"""Numbers that are closer than that need not be told apart: with it twelve polynomials leave 2^-33 of a sign."""
+GAP = 2.0**-8
+"""Numbers that are closer than that may be mixed, or change places. Bootstraps of set IV leave an error of 3.4·10^-4 (its deviation; the largest of 2^14 is four times
+that), and polynomials for a smaller gap are steeper in all of [-1, 1]: between those for 2^-12 large numbers come so near to 0 that such an error turns signs, with 2^-10 it does
+not. This is four times that, and gaps from 2^-6 to 2^-10 leave the same error of the whole network, that of the bootstraps."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,11 @@ def kinds(stages: list[Stage]) -> list[tuple[Stage, int]]:
     return [(first[kind], count) for kind, count in counts.items()]
 
 
+def repeated_stages() -> list[Stage]:
+    """The second and the third of the paper's network: one of each kind that it has more than once."""
+    return network()[1:3]
+
+
 def _kind(stage: Stage, elements: int) -> tuple[int, tuple[int, ...], int, bool]:
     """What stages of a kind have in common."""
     return stage.level, stage.restored, stage.end, 2 * stage.distance == elements
@@ -152,6 +162,15 @@ def sorting(
         ],
         [Round(numbers[_kind(stage, elements)], rotations(stage)) for stage in stages],
     )
+
+
+def compared(numbers: Array, stage: Stage) -> Array:
+    """What a stage makes of numbers in the clear, by comparisons."""
+    place = np.arange(len(numbers))
+    partners = numbers[place ^ stage.distance]
+    larger = ((place & stage.distance) == 0) != ((place & stage.block) == 0)
+    exchanged: Array = np.where(larger, np.maximum(numbers, partners), np.minimum(numbers, partners))
+    return exchanged
 
 
 def directions(elements: int, stage: Stage) -> tuple[Array, Array]:
@@ -194,12 +213,25 @@ def sorting_stage(
 def sorting_network(log2_elements: int, polynomials: int, gap: float) -> SlotProgram:
     """All stages in one program, of so few numbers that its bound says something: each stage multiplies errors by the slope of its comparison."""
     elements, stages = 1 << log2_elements, network(log2_elements, polynomials=polynomials)
+    return _in_order(f"sorting-{elements}", stages, elements, polynomials, gap, sorting_network.__doc__)
+
+
+@cache
+def sorting_stages(gap: float = GAP) -> SlotProgram:
+    """Two stages of the paper's network one after the other, one of each kind that it has more than once."""
+    return _in_order("sorting-stages", repeated_stages(), 1 << LOG2_ELEMENTS, POLYNOMIALS, gap, sorting_stages.__doc__)
+
+
+def _in_order(
+    name: str, stages: Sequence[Stage], elements: int, polynomials: int, gap: float, words: str | None
+) -> SlotProgram:
+    """Stages one after the other."""
     inputs = {"numbers": Real.bounded(1).vector(elements)}
-    made = tracer(f"sorting-{elements}", "ckks", elements, inputs)
+    made = tracer(name, "ckks", elements, inputs)
     x = made.input("numbers", inputs["numbers"], stages[0].level)
     for stage in stages:
         x = exchanged(x, stage, elements, polynomials, gap)
-    return finished(made, inputs, {"numbers": x}, sorting_network.__doc__)
+    return finished(made, inputs, {"numbers": x}, words)
 
 
 def exchanged(
@@ -207,7 +239,7 @@ def exchanged(
 ) -> SlotValue:
     """What a stage makes of numbers at its level, with its partners as far away as they are, or `turn` slots."""
     if stage.refreshed:
-        x = x.bootstrap()
+        x = x.bootstrap().real_part()
     behind, larger = directions(elements, stage)
     places = (stage.distance, stage.distance if turn is None else turn, behind)
     difference = _partners(x, *places, np.ones(elements))
@@ -218,5 +250,6 @@ def exchanged(
         half=True,
         restored=stage.restored,
         margins=SIGN_MARGINS,
+        real=True,
     )
     return (x - difference * (0.5 - compared)).at_level(stage.end)

@@ -9,7 +9,9 @@ Weights are drawn, not trained, and brought to a size with which drawn images st
 
 Bootstraps are where levels run out. A convolution with its rectifier takes 15 levels, and a bootstrapping of Osiris' set IV leaves nine: so there are two
 for each, one before the sign, one before its last polynomial, and the next convolution is at the low levels behind that (`Network.activated`). All slots of the
-program are bootstrapped, 2^14 of 2^15, in the smaller stages too, where they repeat.
+program are bootstrapped, 2^14 of 2^15, in the smaller stages too, where they repeat. Of a sign's operand the real
+part is taken: a bootstrapping's error is complex, the first two polynomials multiply an imaginary one of a number near 0 by some 12 each, and by the third block
+nothing would be left.
 """
 
 from __future__ import annotations
@@ -169,10 +171,8 @@ class Weights:
 def scores(shape: Shape, weights: Weights, image: Array) -> Array:
     """The network in the clear with true rectifiers, window by window, of colours x side x side numbers."""
     value = np.maximum(weights.stem.applied(image), 0)
-    for (stage, block), (first, second) in zip(shape.places, weights.blocks, strict=True):
-        _, stride = shape.before(stage, block)
-        inner = np.maximum(first.applied(value, stride), 0)
-        value = np.maximum(second.applied(inner) + subsampled(value, shape.channels[stage], stride), 0)
+    for stage, block in shape.places:
+        value = block_in_the_clear(weights, value, shape, stage, block)
     result: Array = weights.scores @ value.mean((1, 2)) + weights.bias
     return result
 
@@ -198,12 +198,12 @@ class Network:
         first, second = self.weights.blocks[shape.places.index((stage, block))]
         (before, stride), packing = shape.before(stage, block), shape.packing(stage)
         inner = transformed(value, convolution(first.kernels, before, stride), shape.slots)
-        inner = self.activated(self._biased(inner, first, packing).bootstrap())
+        inner = self.activated(self._biased(inner, first, packing).bootstrap().real_part())
         outer = self._biased(transformed(inner, convolution(second.kernels, packing), shape.slots), second, packing)
         shortcut = (
             value if stride == 1 else transformed(value, subsampling(before, packing.channels, stride), shape.slots)
         )
-        return self.activated((outer + shortcut).bootstrap())
+        return self.activated((outer + shortcut).bootstrap().real_part())
 
     def head(self, value: SlotValue) -> SlotValue:
         """The means of channels and the last layer."""
@@ -266,6 +266,20 @@ class Part:
         else:
             result = network.block(value, self.stage, self.block)
         return finished(made, inputs, {"result": result}, f"ResNet-20: {self.name}.")
+
+
+@cache
+def residual_block() -> SlotProgram:
+    """A block of the paper's first stage, from one ciphertext to one: two convolutions with their rectifiers, and four bootstraps."""
+    return Part("stage1-block", 1).program()
+
+
+def block_in_the_clear(weights: Weights, value: Array, shape: Shape, stage: int, block: int) -> Array:
+    """What a block makes of channels x side x side numbers, with true rectifiers."""
+    first, second = weights.blocks[shape.places.index((stage, block))]
+    _, stride = shape.before(stage, block)
+    inner = np.maximum(first.applied(value, stride), 0)
+    return np.maximum(second.applied(inner) + subsampled(value, shape.channels[stage], stride), 0)
 
 
 def parts(shape: Shape = Shape()) -> list[Part]:

@@ -141,7 +141,7 @@ def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above,
     pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
     lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, mlp, lola, lenet,
     resnet20, helr-1024, sorting, amortised-products, amortised-matrices (reduced twins of these five, unless --params names the paper's set),
-    ckks-bootstrapping (CKKS), database-lookup, matvec,
+    sorting-stages, resnet20-block (parts at the paper's size), ckks-bootstrapping (CKKS), database-lookup, matvec,
     bgv-bootstrapping, country-lookup (BGV), or your own: FILE.py:FUNCTION.
     """
     options = RunOptions(program=program, **given)

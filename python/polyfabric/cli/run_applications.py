@@ -43,6 +43,8 @@ def runner(options: RunOptions) -> Callable[[RunOptions], int] | None:
         return whole if known is not None and options.parameters == known.parameters and as_example else None
     if options.step is not None or options.given:
         return None
+    if options.program in WHOLE and options.program not in TWINS:
+        return whole
     return residual if options.program == "resnet20" else example if options.program in TWINS else None
 
 
@@ -63,7 +65,7 @@ def example(options: RunOptions) -> int:
 
 
 def whole(options: RunOptions) -> int:
-    """The same of one of Osiris' programs with its paper's set: no twin."""
+    """The same of one of Osiris' programs, or of a part of it, with its paper's set: no twin."""
     return _example(options, WHOLE[options.program])
 
 

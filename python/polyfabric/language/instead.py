@@ -218,7 +218,7 @@ REALS = {
     "imag": "(x - x.conjugate()) * -0.5j",
     "log": "pf.chebyshev(x, np.log, 31, (0.25, 4))",
     "norm": "pf.chebyshev(pf.dot(x, x), np.sqrt, 31, (0.25, 4))",
-    "real": "(x + x.conjugate()) * 0.5",
+    "real": "x.real_part()",
     "relu": "pf.relu(x)",
     "roll": "pf.rotate(x, -1)",
     "sigmoid": "pf.chebyshev(x, lambda u: 1 / (1 + np.exp(-u)), 31, (-8, 8))",

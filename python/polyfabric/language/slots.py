@@ -442,6 +442,18 @@ class SlotValue(Refusals, NumpyCalls):
             raise refuse("integers modulo t have no conjugate; swap_rows() exchanges the two rows of slots")
         return self._new(lambda builder: builder.conjugate(self.node), clean=self._clean)
 
+    def real_part(self) -> SlotValue:
+        """CKKS: the real part of each slot: half of what it and its conjugate are together.
+
+        Of numbers that are real it leaves out half of the error: what a bootstrapping adds is complex, and a polynomial may be steep beside the
+        real numbers where it is flat along them.
+        """
+        if self._tracer.modulus is not None:
+            raise refuse("integers modulo t have no imaginary part; leave real_part() out")
+        half = (self + self.conjugate()) * 0.5
+        half.kind = "real"
+        return half
+
     def swap_rows(self) -> SlotValue:
         """BGV: the two rows of slots exchanged."""
         if self._tracer.modulus is None:
@@ -724,11 +736,14 @@ def sign(
     restored: Sequence[int] = (),
     margins: tuple[float, float] = (0.0, 0.0),
     below: bool = False,
+    real: bool = False,
 ) -> SlotValue:
     """The sign of each slot, of numbers in [-1, 1], by composed minimax polynomials of the given odd degrees.
 
     In (-gap, gap) the result is anything from -1 to 1. With `half`, half of it, at no cost. Before the stages in `restored`, counted from 0,
-    the levels are restored by a bootstrap. `margins` are as `SIGN_MARGINS`. With `below` it is nowhere above the sign.
+    the levels are restored by a bootstrap. With `real`, its real part is taken: near 0, where a sign is steep, an imaginary error grows from stage
+    to stage, and nothing brings it back as the ends ±1 do with a real one. The stage before gives half of its result for that, at no cost.
+    `margins` are as `SIGN_MARGINS`. With `below` it is nowhere above the sign.
     """
     value = _slots("sign", value)
     if value._tracer.modulus is not None:
@@ -742,7 +757,10 @@ def sign(
     for stage, coefficients in enumerate(stages):
         if stage in restored:
             value = value.bootstrap()
-        value = chebyshev(value, coefficients)
+            if real:
+                value = value + value.conjugate() if stage else value.real_part()
+        halved = real and stage + 1 in restored and stage + 1 < len(stages)
+        value = chebyshev(value, coefficients * (0.5 if halved else 1))
     return value._approximating(operand, lambda numbers: np.sign(numbers) * (0.5 if half else 1.0))
 
 
