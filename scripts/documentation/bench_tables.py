@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log2
+from math import inf, isfinite, log2
 from statistics import median
 from typing import Any
 
@@ -158,7 +158,9 @@ def whole_programs(found: dict[str, Any]) -> Rows:
     """One line a program: the largest error and memory of all runs, and the median of their times."""
 
     def merge(rows: list[Row]) -> Row:
-        most = {key: max(row[key] for row in rows) for key in ("relative_error", "relative_bound", "memory_bytes")}
+        most = {key: max(row[key] for row in rows) for key in ("relative_error", "memory_bytes")}
+        bounds = [row["relative_bound"] for row in rows]
+        most["relative_bound"] = inf if None in bounds else max(bounds)
         times = {key: median(row["seconds"][key] for row in rows) for key in ("keys", "execute")}
         return {**rows[0], **most, "seconds": times}
 
@@ -168,7 +170,8 @@ def whole_programs(found: dict[str, Any]) -> Rows:
             f"`{row['parameters']}`",
             f"{row['memory_bytes'] / 2**30:.1f}",
             *(f"{row['seconds'][key]:.0f}" for key in ("keys", "execute")),
-            *(f"{row[key]:.1e}" for key in ("relative_error", "tolerance", "relative_bound")),
+            *(f"{row[key]:.1e}" for key in ("relative_error", "tolerance")),
+            f"{row['relative_bound']:.1e}" if isfinite(row["relative_bound"]) else "none",
         )
         for row in _over_runs(found, lambda row: row["program"], merge)
     ]

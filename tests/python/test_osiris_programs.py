@@ -164,6 +164,17 @@ def test_stages_at_the_papers_size_are_right_with_the_errors_of_its_bootstraps(e
     assert error_of_stages() < 5 * BOOTSTRAP_ERROR
 
 
+def test_the_whole_network_sorts_to_seven_bits_with_the_errors_of_its_bootstraps(erring):
+    # Errors lead no number beyond what an input may be.
+    drawn = np.random.default_rng(14).uniform(0.01, 0.99, 1 << 14)
+    numbers = drawn
+    for stage in bitonic_sorting.network():
+        numbers = np.array(
+            bitonic_sorting.sorting_stage.__wrapped__(stage).evaluate({"numbers": numbers})["numbers"]
+        ).real
+    assert np.abs(numbers - np.sort(drawn)).max() < 2.0**-7
+
+
 def test_polynomials_for_a_small_gap_turn_signs_with_such_errors(erring):
     assert error_of_stages(2.0**-26) > 0.1
 
