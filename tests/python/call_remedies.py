@@ -46,6 +46,11 @@ ELEMENTS, REALS, RESIDUES, TWO = (_found[name] for name in ("elements", "reals",
 BITS, NUMBERS, VALUES = {"x": [0, 1]}, {"x": [0.5, -0.25, 0.125, 0.0]}, {"x": [1, 2, 3, 4]}
 
 
+@pf.program(x=pf.Real.vector(4))
+def turned(x: pf.SlotValue) -> pf.SlotValue:
+    return x * pf.rotate(x, 1)
+
+
 @dataclass(frozen=True)
 class Call:
     """A refused call and the advised one, each with a folder of its own."""
@@ -344,6 +349,11 @@ def executed(folder: Path) -> None:
 
 
 SIDES = [
+    call(
+        lambda _: pf.Server(turned, client().evaluation_key),
+        "if that was made for another program, bring the key of a client of turned",
+        lambda _: pf.Server(turned, pf.Client(pf.Specification.of(turned)).evaluation_key),
+    ),
     call(lambda _: pf.Specification.of(3), "decorate it with @pf.program(..)", lambda _: specification()),
     call(
         lambda _: pf.Specification.of(REALS, "mine.toml"),

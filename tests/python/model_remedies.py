@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 from call_remedies import Call, call
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier
@@ -17,7 +18,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 ROWS, LABELS = load_iris(return_X_y=True)
 TEXTS = np.where(ROWS > 3, "large", "small")
@@ -153,4 +154,27 @@ MODELS = [
         "use predictions",
         lambda _: read(LinearSVC().fit(ROWS, LABELS)).predict(ROWS[:1]),
     ),
+    call(
+        lambda _: read(DecisionTreeClassifier().fit(ROWS, np.zeros(len(ROWS)))),
+        "train it on rows of two at least",
+        lambda _: read(tree()),
+    ),
+    call(
+        lambda _: read(DecisionTreeRegressor().fit(ROWS, np.zeros(len(ROWS)))),
+        "train it on rows whose results differ",
+        lambda _: read(DecisionTreeRegressor(max_depth=1).fit(ROWS, ROWS[:, 0])),
+    ),
+    call(
+        lambda _: read(tree(), ROWS[5:10]),
+        'give rows on both sides of its thresholds, or bits="exact"',
+        lambda _: (read(tree(), ROWS), read(tree(), ROWS[5:10], bits="exact")),
+    ),
+    *[
+        call(
+            lambda _, several=several: read(several.fit(ROWS, np.stack([LABELS > 0, LABELS > 1], axis=1))),
+            "fit one model a target",
+            lambda _, several=several: [read(clone(several).fit(ROWS, target)) for target in (LABELS > 0, LABELS > 1)],
+        )
+        for several in (DecisionTreeClassifier(max_depth=2), MLPClassifier((4,), activation="tanh", max_iter=100))
+    ],
 ]

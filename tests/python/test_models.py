@@ -635,3 +635,54 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(pf.ProgramError, match="pip install onnx"):
         pf.from_onnx("net.onnx", np.zeros((4, 4)))
+
+
+def test_what_exporters_write_differently_is_read_alike() -> None:
+    onnx = pytest.importorskip("onnx")
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(30, 4))
+    nodes = [
+        node("Split", ["x", "sizes"], ["first", "second"], axis=1),
+        node("Sub", ["first", "second"], ["d"]),
+        node("Max", ["zero", "d"], ["r"]),
+        node("Min", ["r", "one"], ["m"]),
+        node("MatMul", ["m", "weights"], ["y"]),
+    ]
+    model = onnx_model(nodes, {"zero": 0.0, "one": 1.0, "weights": [[2.0], [-1.0]]}, (4,), ["y"])
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([2, 2]), "sizes"))
+    exact = np.clip(rows[:, :2] - rows[:, 2:], 0, 1) @ [2, -1]
+    encrypted = pf.from_onnx(model, rows, degree=63, margin=1)
+    np.testing.assert_allclose(encrypted.clear(rows), exact, atol=0.05)
+    done = encrypted.run(rows[:2])
+    assert done.correct
+    np.testing.assert_allclose(done.predictions, exact[:2], atol=0.05)
+
+
+def test_a_model_in_doubles_is_read() -> None:
+    onnx = pytest.importorskip("onnx")
+    rows, weights = np.random.default_rng(0).uniform(-1, 1, size=(30, 4)), np.random.default_rng(1).normal(size=(4, 3))
+    doubles = onnx.TensorProto.DOUBLE
+    graph = onnx.helper.make_graph(
+        [node("MatMul", ["x", "w"], ["h"]), node("Tanh", ["h"], ["y"])],
+        "doubles",
+        [onnx.helper.make_tensor_value_info("x", doubles, ["rows", 4])],
+        [onnx.helper.make_tensor_value_info("y", doubles, None)],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    encrypted = pf.from_onnx(onnx.helper.make_model(graph), rows, degree=15)
+    np.testing.assert_allclose(encrypted.clear(rows), np.tanh(rows @ weights), atol=0.01)
+
+
+def test_a_ciphertext_is_filled_with_rows() -> None:
+    rows, labels = IRIS
+    model = LogisticRegression(max_iter=500).fit(rows, labels)
+    many = np.tile(rows, (40, 1))
+    encrypted = pf.from_sklearn(model, rows, batch=8192)
+    assert np.array_equal(encrypted.predict(many), model.predict(many))
+
+
+def test_a_feature_that_never_changes_takes_either_side() -> None:
+    rows, labels = IRIS
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows, labels)
+    same = rows.copy()
+    same[:, 2] = 4.7
+    assert np.array_equal(pf.from_sklearn(model, same).clear(same), model.predict(same))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 from call_remedies import ELEMENTS, NUMBERS, REALS, SET, call, written
-from polyfabric import comparison, exploration, machines, reports
+from polyfabric import comparison, exploration, machines, reports, statements
 from polyfabric.apps import ckks_bootstrapping, life
 from polyfabric.apps.database import store
 from polyfabric.apps.digits import classify
@@ -250,4 +250,30 @@ APPLICATIONS = [
     call(lambda _: infer.infer(rows=0), "give a number of those", lambda _: infer.infer(rows=1)),
 ]
 
-TOOLS = [*SWEEPS, *COMPARISONS, *COMPILED, *REPORTS, *APPLICATIONS]
+
+def stated(
+    degree: int = 64, *, inputs: tuple[str, ...] = ("x",), limbs: int | None = None, outputs: tuple[str, ...] = ("y",)
+) -> Any:
+    """A program of statements, planned."""
+    program = statements.Program(degree)
+    values = [program.Input(limbs, name=name) for name in inputs]
+    for name in outputs:
+        program.Output(statements.Add(values[0], values[0]), name=name)
+    return program.finish().cost()
+
+
+STATEMENTS = [
+    call(lambda _: stated(100), "give the ring degree, such as 16384", lambda _: stated(16384)),
+    call(
+        lambda _: stated(inputs=("x", "x")), "two inputs 'x'; give each its name", lambda _: stated(inputs=("x", "z"))
+    ),
+    call(lambda _: stated(limbs=0), "give at least 1", lambda _: stated(limbs=1)),
+    call(
+        lambda _: stated(outputs=("y", "y")),
+        "two outputs 'y'; give each its name",
+        lambda _: stated(outputs=("y", "z")),
+    ),
+    call(lambda _: stated(outputs=()), "give it one with Output(..)", lambda _: stated()),
+]
+
+TOOLS = [*SWEEPS, *COMPARISONS, *COMPILED, *REPORTS, *APPLICATIONS, *STATEMENTS]

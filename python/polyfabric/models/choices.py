@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, ProgramError
 from .forest import Ensemble, Grid
 from .model import ForestModel, Model, NetworkModel
 from .network import Network
@@ -44,6 +44,14 @@ def encrypted(name: str, core: Core, reading: Reading, rows: NDArray[np.float64]
     wide = in_range("value_bits", options.value_bits or (10 if reading.classes is None else 5), 1, 24)
     grid = Grid.exact(core) if options.bits == "exact" else Grid.uniform(rows, options.bits)
     return ForestModel(name, core, reading, grid, wide, rows)
+
+
+def expect_classes(reading: Reading) -> None:
+    """Refuses a classifier that tells nothing apart."""
+    if reading.classes is not None and len(reading.classes) < 2:
+        raise ProgramError(
+            f"the model knows one class alone, {', '.join(map(str, reading.classes))}; train it on rows of two at least"
+        )
 
 
 def in_range(what: str, value: object, least: int, most: int) -> int:

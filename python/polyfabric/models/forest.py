@@ -108,7 +108,8 @@ class Grid:
         whole = np.all(rows == np.rint(rows), axis=0) & (high - low < 2**bits)
         most = 2**bits - 1
         levels = np.where(whole, np.maximum(high - low, 1), most).astype(np.int64)
-        step = np.where(whole, 1.0, np.maximum(high - low, np.finfo(float).tiny) / most)
+        # Of a feature that is one number in all rows only the side of a threshold matters.
+        step = np.where(whole | (high == low), 1.0, np.maximum((high - low) / most, np.finfo(float).tiny))
         return cls(low, step, levels)
 
     @classmethod
@@ -135,7 +136,9 @@ class Grid:
         """The integer from which on a feature counts as beyond `threshold`."""
         if self.cuts is not None:
             return int(np.searchsorted(self.cuts[feature], threshold, side="left")) + 1
-        return int(np.floor((threshold - self.low[feature]) / self.step[feature])) + 1
+        with np.errstate(over="ignore"):
+            below = np.floor((threshold - self.low[feature]) / self.step[feature])
+        return int(np.clip(below, -1, self.levels[feature])) + 1
 
     def to_dict(self) -> dict[str, Any]:
         """As data."""
@@ -179,6 +182,15 @@ class EncryptedForest:
     def of(cls, ensemble: Ensemble, grid: Grid, value_bits: int) -> EncryptedForest:
         """`ensemble` on `grid`, with the values of a tree as 2^`value_bits` levels at most."""
         reachable = [_reachable(tree, grid) for tree in ensemble.trees]
+        if not _asks(reachable):
+            if not _asks([_reachable(tree, Grid.exact(ensemble)) for tree in ensemble.trees]):
+                raise ProgramError(
+                    "the model gives one result whatever the features are; train it on rows whose results differ"
+                )
+            raise ProgramError(
+                "the model gives one result for all that lies in the range of these rows, on this quantisation; give rows on both sides of its "
+                'thresholds, or bits="exact"'
+            )
         lowest = np.zeros(len(ensemble.base))
         shifted: list[list[Floats]] = []
         for leaves in reachable:
@@ -226,10 +238,6 @@ class EncryptedForest:
             if leaf.values.any()
         ]
         questions = sorted({question for _, leaf in leaves for question in leaf.answers})
-        if not questions:
-            raise ProgramError(
-                "the model gives one result whatever the features are, on this quantisation; give more bits, or check how it was trained"
-            )
         tops = np.zeros(((max(layout.groups) + 1), self.outputs), dtype=np.int64)
         for group, tree in zip(layout.groups, self.trees, strict=True):
             tops[group] += np.max([leaf.values for leaf in tree], axis=0)
@@ -297,6 +305,11 @@ def encode(row: NDArray[np.integer], levels: NDArray[np.integer], digit_bits: in
 
 def _digits_of(top: int, digit_bits: int) -> int:
     return max(1, -(-top.bit_length() // digit_bits))
+
+
+def _asks(reachable: Sequence[Sequence[tuple[dict[tuple[int, int], bool], Floats]]]) -> bool:
+    """Whether results depend on anything."""
+    return any(np.ptp(np.stack([value for _, value in leaves]), axis=0).any() for leaves in reachable)
 
 
 def _reachable(tree: Tree, grid: Grid) -> list[tuple[dict[tuple[int, int], bool], Floats]]:

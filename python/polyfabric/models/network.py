@@ -13,9 +13,10 @@ from math import erf
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ProgramError
+from ..errors import InputError, ProgramError
+from ..language.slot_matrix import by_diagonals
 from ..language.slots import SlotValue, chebyshev
-from ..language.types import Real
+from ..language.types import RING_SLOTS, Real
 from ..runnable import SlotProgram, traced
 
 Floats = NDArray[np.float64]
@@ -120,7 +121,15 @@ class Network:
             lo, hi = float(sums.min()), float(sums.max())
             middle, half = (lo + hi) / 2, max((hi - lo) / 2, 1e-6) * margin
             layers.append(replace(layer, interval=(middle - half, middle + half)))
-            values.append(layer.activation(sums))
+            with np.errstate(all="ignore"):
+                values.append(layer.activation(sums))
+            bad = np.argwhere(~np.isfinite(values[-1]))
+            if len(bad):
+                row, place = map(int, bad[0])
+                raise ProgramError(
+                    f"for row {row} an activation of the model is {values[-1][row, place]:g}, at {sums[row, place]:g}; give rows for which the "
+                    "model itself gives finite numbers"
+                )
         return replace(self, layers=tuple(layers))
 
     def on_unit_inputs(self, middle: Floats, half: Floats) -> Network:
@@ -145,18 +154,26 @@ class Network:
         """The program for `batch` rows, each in its block of slots, of inputs up to `bound`."""
         block = self.block
         slots = block * batch
+        if block > RING_SLOTS:
+            raise ProgramError(
+                f"a layer has {max(self.inputs, *(len(layer.bias) for layer in self.layers))} numbers, and a ciphertext holds {RING_SLOTS}; "
+                "make it narrower before the model is trained"
+            )
+        if slots > RING_SLOTS:
+            raise InputError(
+                f"batch={batch}: a row takes {block} slots, and a ciphertext has {RING_SLOTS}; give at most {RING_SLOTS // block}"
+            )
 
         def network(x: SlotValue) -> SlotValue:
             """Scores of rows, each in its block."""
             values = [x]
             for layer in self.layers:
                 scaled, coefficients = _to_unit_interval(layer, degree)
-                total: SlotValue | None = None
-                for source, matrix in scaled.terms.items():
-                    product = np.kron(np.eye(batch), _padded(matrix, block)) @ values[source]
-                    total = product if total is None else total + product
-                if total is None:
-                    raise ProgramError("a layer does not depend on the input; the model gives one result for every row")
+                first, *others = (
+                    by_diagonals(values[source], _diagonals(matrix, block, batch), slots)
+                    for source, matrix in scaled.terms.items()
+                )
+                total = sum(others, start=first)
                 bias = np.tile(np.pad(scaled.bias, (0, block - len(scaled.bias))), batch)
                 total = total + bias if np.any(bias) else total
                 if layer.square:
@@ -177,16 +194,29 @@ def _to_unit_interval(layer: Layer, degree: int) -> tuple[Layer, Floats | None]:
     scale, shift = 2 / (hi - lo), (hi + lo) / (hi - lo)
     terms = {source: matrix * scale for source, matrix in layer.terms.items()}
     activation = layer.activation
-    coefficients = np.polynomial.chebyshev.chebinterpolate(
-        lambda nodes: activation((nodes * (hi - lo) + hi + lo) / 2), degree
-    )
+    with np.errstate(all="ignore"):
+        coefficients = np.polynomial.chebyshev.chebinterpolate(
+            lambda nodes: activation((nodes * (hi - lo) + hi + lo) / 2), degree
+        )
     if not np.all(np.isfinite(coefficients)):
         raise ProgramError(
-            f"an activation is not finite from {lo:g} to {hi:g}, where rows of the data and the margin lead; give a smaller margin"
+            f"an activation is not finite everywhere from {lo:g} to {hi:g}, where rows of the data and the margin lead; give a smaller "
+            "margin=, 1 for the rows' own interval, or rows that stay away from where it is not"
         )
     return replace(layer, terms=terms, bias=layer.bias * scale - shift), coefficients
 
 
-def _padded(matrix: Floats, block: int) -> Floats:
+def _diagonals(matrix: Floats, block: int, batch: int) -> dict[int, Floats]:
+    """The generalised diagonals of the matrix that has `matrix` for each block: what slot i takes of slot i + offset, by the offset."""
     rows, columns = matrix.shape
-    return np.pad(matrix, ((0, block - rows), (0, block - columns)))
+    slots = block * batch
+    found: dict[int, Floats] = {}
+    for offset in range(1 - rows, columns):
+        own = np.diagonal(matrix, offset)
+        if np.any(own):
+            diagonal = np.zeros(block)
+            first = max(0, -offset)
+            diagonal[first : first + len(own)] = own
+            # Of one block the slots before the first are the last ones.
+            found[offset % slots] = found.get(offset % slots, 0) + np.tile(diagonal, batch)
+    return found or {0: np.zeros(slots)}

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, InputError, ProgramError
-from .choices import Core, Options, encrypted
+from .choices import Core, Options, encrypted, expect_classes
 from .forest import Ensemble, Tree
 from .network import Layer, Network
 from .reading import Link, Reading
@@ -74,6 +74,13 @@ INSTEAD = {
     "GRU": "a convolution over the sequence",
     "Softmax": "it as the last operator only, where the client computes it",
     "ArgMax": "it as the last operator only, where the client computes it",
+    "Max": "Relu or Clip, of one number",
+    "Min": "Clip, of one number",
+    "Where": "activations such as Relu and Clip, of one number",
+    "Greater": "activations such as Relu and Clip, of one number",
+    "Less": "activations such as Relu and Clip, of one number",
+    "QuantizeLinear": "the model as it was before it was quantised",
+    "DynamicQuantizeLinear": "the model as it was before it was quantised",
 }
 
 MOST_WEIGHTS = 1 << 27
@@ -97,14 +104,18 @@ def from_onnx(
     the end is left to the client. Needs the package `onnx`.
     """
     graph = _Graph.load(model)
-    data = np.asarray(rows, dtype=float)
+    try:
+        data = np.asarray(rows, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("from_onnx: the rows are no table of numbers; encode categories as numbers first") from None
     if data.ndim < 2 or data.size != len(data) * prod(graph.shape) or len(data) < 2:
         raise InputError(
-            f"from_onnx: the rows are {' x '.join(map(str, data.shape))}, but the model's input {graph.input!r} takes rows of "
-            f"{' x '.join(map(str, graph.shape))}"
+            f"from_onnx: the rows are {' x '.join(map(str, data.shape)) or 'one number'}, but the model's input {graph.input!r} takes rows "
+            f"of {' x '.join(map(str, graph.shape))}; give an array of at least 2 of these, rows first"
         )
     flat = data.reshape(len(data), -1)
     core, reading = graph.read()
+    expect_classes(reading)
     _expect_same(graph, core, reading, flat)
     return encrypted(graph.name, core, reading, flat, Options(bits, value_bits, degree, margin, batch))
 
@@ -116,13 +127,15 @@ class _Tensor:
     terms: dict[int, Floats]
     bias: Floats
     shape: tuple[int, ...]
+    kind: np.dtype[Any]
+    """What the model computes it in."""
 
 
 class _Graph:
     """A graph of ONNX with one input."""
 
     def __init__(self, proto: Any) -> None:  # noqa: ANN401 - onnx has no types
-        from onnx import numpy_helper
+        from onnx import TensorProto, helper, numpy_helper
 
         self.proto = _without_maps(proto)
         self.name = proto.graph.name or "onnx"
@@ -136,11 +149,17 @@ class _Graph:
             )
         self.input = inputs[0].name
         sizes = [dimension.dim_value for dimension in inputs[0].type.tensor_type.shape.dim]
-        if len(sizes) < 2 or any(size < 1 for size in sizes[1:]):
+        if len(sizes) < 2:
+            raise ProgramError(
+                f"from_onnx: input {self.input!r} has {len(sizes)} dimensions; export the model with rows as the first of at least two"
+            )
+        if any(size < 1 for size in sizes[1:]):
             raise ProgramError(
                 f"from_onnx: the shape of input {self.input!r} is open beyond its rows; export the model with fixed sizes"
             )
         self.shape = tuple(sizes[1:])
+        given = helper.tensor_dtype_to_np_dtype(inputs[0].type.tensor_type.elem_type or TensorProto.FLOAT)
+        self.kind = given if given.kind == "f" else np.dtype(np.float32)
         self.layers: list[Layer] = []
         self.sizes = [prod(self.shape)]
 
@@ -171,8 +190,8 @@ class _Graph:
 
     # -- what a node computes -------------------------------------------------------------------------------------
 
-    def evaluated(self, node: Any, operands: Sequence[NDArray[Any] | None]) -> NDArray[Any]:  # noqa: ANN401 - a node of onnx
-        """The first result of one node."""
+    def evaluated(self, node: Any, operands: Sequence[NDArray[Any] | None]) -> list[NDArray[Any]]:  # noqa: ANN401 - a node of onnx
+        """The results of one node."""
         from onnx import TensorProto, helper
         from onnx.reference import ReferenceEvaluator
 
@@ -184,10 +203,26 @@ class _Graph:
                 helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), None)
                 for name, value in given.items()
             ],
-            [helper.make_tensor_value_info(node.output[0], TensorProto.UNDEFINED, None)],
+            [helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None) for name in self.read_outputs(node)],
         )
         single = helper.make_model(graph, opset_imports=self.proto.opset_import)
-        return np.asarray(ReferenceEvaluator(single).run(None, given)[0])
+        try:
+            with np.errstate(all="ignore"):
+                return [np.asarray(result) for result in ReferenceEvaluator(single).run(None, given)]
+        except Exception as problem:
+            # Whatever the evaluator, or numpy below it, finds wrong with a model: it has no class of errors of its own.
+            of = ", ".join(" x ".join(map(str, value.shape)) or "one number" for value in given.values())
+            raise self._unusable(node, f"the package onnx cannot evaluate it on {of} ({problem})") from None
+
+    def read_outputs(self, node: Any) -> list[str]:  # noqa: ANN401 - a node of onnx
+        """The results of a node that are there for others: the first alone, but of an operator that cuts its operand up."""
+        return [name for name in node.output if name] if node.op_type == "Split" else [node.output[0]]
+
+    def _unusable(self, node: Any, why: str) -> ProgramError:  # noqa: ANN401 - a node of onnx
+        where = f"{node.op_type} {node.name or node.output[0]!r}"
+        return ProgramError(
+            f"from_onnx: {where}: {why}; correct the model: onnx.checker.check_model(model, full_check=True) says what is wrong with it"
+        )
 
     def own_outputs(self, rows: Floats) -> list[Any]:
         """What the model itself gives for rows."""
@@ -200,8 +235,12 @@ class _Graph:
                 f"from_onnx: the package onnx does not evaluate the model itself ({str(problem).partition(' in')[0]}); export it with operators "
                 "of ONNX alone"
             ) from None
+        with np.errstate(all="ignore"):
+            return self._own(evaluator, rows)
+
+    def _own(self, evaluator: Any, rows: Floats) -> list[Any]:  # noqa: ANN401 - onnx has no types
         fixed = self.proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value
-        shaped = rows.astype(np.float32).reshape(-1, *self.shape)
+        shaped = rows.astype(self.kind).reshape(-1, *self.shape)
         if fixed == 1:
             each = [evaluator.run(None, {self.input: row[None]}) for row in shaped]
             return [np.concatenate([np.atleast_1d(own[i]) for own in each]) for i in range(len(each[0]))]
@@ -212,18 +251,21 @@ class _Graph:
     def read(self) -> tuple[Core, Reading]:
         """The network or the trees, and how their scores are read."""
         whole = prod(self.shape)
-        tensors: dict[str, _Tensor] = {self.input: _Tensor({0: np.eye(whole)}, np.zeros(whole), self.shape)}
+        tensors: dict[str, _Tensor] = {self.input: _Tensor({0: np.eye(whole)}, np.zeros(whole), self.shape, self.kind)}
         reading = Reading()
         for node in self.proto.graph.node:
             encrypted_operands = [name for name in node.input if name in tensors]
+            nowhere = [name for name in node.input if name and name not in tensors and name not in self.constants]
+            if nowhere:
+                raise self._unusable(node, f"it reads {nowhere[0]!r}, which nothing before it gives")
             if node.op_type in ("Shape", "Size") and encrypted_operands:
                 # Of one row, as what reads it is evaluated.
                 sample = np.zeros((1, *tensors[node.input[0]].shape), dtype=np.float32)
-                self.constants[node.output[0]] = self.evaluated(node, [sample])
+                self.constants[node.output[0]] = self.evaluated(node, [sample])[0]
                 continue
             if not encrypted_operands:
                 public = [self.constants[name] if name else None for name in node.input]
-                self.constants[node.output[0]] = self.evaluated(node, public)
+                self.constants.update(zip(self.read_outputs(node), self.evaluated(node, public), strict=True))
                 continue
             if node.op_type.startswith("TreeEnsemble"):
                 if encrypted_operands != [self.input]:
@@ -251,7 +293,7 @@ class _Graph:
             elif ends and reading.classes is not None and (node.op_type in BEHIND or self._pairs(node)):
                 tensors[node.output[0]] = tensors[encrypted_operands[0]]
             else:
-                tensors[node.output[0]] = self._node(node, tensors)
+                tensors.update(zip(self.read_outputs(node), self._node(node, tensors), strict=True))
         last = tensors.get(self.proto.graph.output[0].name)
         if last is None:
             raise ProgramError("from_onnx: the model's output does not depend on its input; check how it was exported")
@@ -282,46 +324,60 @@ class _Graph:
         where = f"{node.op_type} {node.name or node.output[0]!r}"
         return ProgramError(f"from_onnx: {where}: {why}; use {remedy}")
 
-    def _node(self, node: Any, tensors: dict[str, _Tensor]) -> _Tensor:  # noqa: ANN401 - a node of onnx
+    def _node(self, node: Any, tensors: dict[str, _Tensor]) -> list[_Tensor]:  # noqa: ANN401 - a node of onnx
         operands = [tensors.get(name) for name in node.input]
         held = [operand for operand in operands if operand is not None]
         op = node.op_type
-        if op in ACTIVATIONS and len(held) == 1:
-            return self._activated(node, held[0], self._function(node))
+        if (op in ACTIVATIONS and len(held) == 1) or self._of_one_number(node, operands):
+            return [self._activated(held[0], self._function(node, held[0]))]
         if len(held) == 2 and op == "Mul" and node.input[0] == node.input[1]:
-            return self._activated(node, held[0], None)
+            return [self._activated(held[0], None)]
         if op == "Pow" and len(held) == 1:
             if np.all(self.constants[node.input[1]] == 2):
-                return self._activated(node, held[0], None)
-            return self._activated(node, held[0], self._function(node))
+                return [self._activated(held[0], None)]
+            return [self._activated(held[0], self._function(node, held[0]))]
         if (op in ("Mul", "Div", "MatMul", "Gemm", "Conv") and len(held) != 1) or (op == "Div" and operands[0] is None):
-            raise self._refused(node, "it multiplies or divides by encrypted values", "a layer with public weights")
+            raise self._refused(
+                node,
+                "it multiplies or divides by encrypted values",
+                "a layer with public weights, or an activation that is one operator, such as Gelu and HardSwish",
+            )
         if op not in (*RESHAPING, *BY_ROW, *LINEAR):
             raise self._refused(
                 node,
                 "this operator is neither linear nor a function of one number",
                 INSTEAD.get(op, f"{', '.join(LINEAR)}, and activations such as Relu and Tanh"),
             )
-        return self._linear(node, operands)
+        return [self._linear(node, operands, result) for result in range(len(self.read_outputs(node)))]
 
-    def _function(self, node: Any) -> Callable[[Floats], Floats]:  # noqa: ANN401 - a node of onnx
-        public = [self.constants.get(name) for name in node.input[1:]]
+    def _of_one_number(self, node: Any, operands: Sequence[_Tensor | None]) -> bool:  # noqa: ANN401 - a node of onnx
+        """Whether it is the larger or the smaller of a number and a public one: exporters write rectifiers so."""
+        public = [self.constants[name] for name, operand in zip(node.input, operands, strict=True) if operand is None]
+        return (
+            node.op_type in ("Max", "Min")
+            and len(node.input) == 2
+            and all(number.size == 1 for number in public)
+            and len(public) == 1
+        )
+
+    def _function(self, node: Any, operand: _Tensor) -> Callable[[Floats], Floats]:  # noqa: ANN401 - a node of onnx
+        public = [self.constants.get(name) for name in node.input]
+        at = next(place for place, value in enumerate(public) if value is None)
 
         def function(numbers: Floats) -> Floats:
-            flat = np.asarray(numbers, dtype=np.float32)
-            return np.asarray(self.evaluated(node, [flat, *public]), dtype=float).reshape(np.shape(numbers))
+            flat = np.asarray(numbers, dtype=operand.kind)
+            given = [*public[:at], flat, *public[at + 1 :]]
+            return np.asarray(self.evaluated(node, given)[0], dtype=float).reshape(np.shape(numbers))
 
         return function
 
-    def _activated(self, node: Any, tensor: _Tensor, function: Callable[[Floats], Floats] | None) -> _Tensor:  # noqa: ANN401 - a node of onnx
-        if not tensor.terms:
-            raise self._refused(node, "its operand is public", "a model that was simplified before it was exported")
+    def _activated(self, tensor: _Tensor, function: Callable[[Floats], Floats] | None) -> _Tensor:
         self.layers.append(Layer(tensor.terms, tensor.bias, function, square=function is None))
         size = len(tensor.bias)
         self.sizes.append(size)
-        return _Tensor({len(self.layers): np.eye(size)}, np.zeros(size), tensor.shape)
+        return _Tensor({len(self.layers): np.eye(size)}, np.zeros(size), tensor.shape, tensor.kind)
 
-    def _linear(self, node: Any, operands: Sequence[_Tensor | None]) -> _Tensor:  # noqa: ANN401 - a node of onnx
+    def _linear(self, node: Any, operands: Sequence[_Tensor | None], result: int) -> _Tensor:  # noqa: ANN401 - a node of onnx
         def applied(at: int, rows: Floats) -> NDArray[Any]:
             """The node's result where operand `at` has these rows and other encrypted ones are zero."""
             given: list[NDArray[Any] | None] = []
@@ -330,10 +386,10 @@ class _Graph:
                 if operand is None:
                     given.append(self.constants[name] if name else None)
                 elif place == at:
-                    given.append(rows.astype(np.float32).reshape(len(rows), *operand.shape))
+                    given.append(rows.astype(operand.kind).reshape(len(rows), *operand.shape))
                 else:
-                    given.append(np.zeros((len(rows), *operand.shape), dtype=np.float32))
-            return self.evaluated(node, given)
+                    given.append(np.zeros((len(rows), *operand.shape), dtype=operand.kind))
+            return self.evaluated(node, given)[result]
 
         held = [place for place, operand in enumerate(operands) if operand is not None]
         first = operands[held[0]]
@@ -342,7 +398,7 @@ class _Graph:
         shape = tuple(zero.shape[1:])
         offset = zero.reshape(-1).astype(float)
         if node.op_type in RESHAPING:
-            return _Tensor(first.terms, first.bias, shape)
+            return _Tensor(first.terms, first.bias, shape, zero.dtype if zero.dtype.kind == "f" else first.kind)
         terms: dict[int, Floats] = {}
         bias = offset.copy()
         for place in held:
@@ -350,17 +406,24 @@ class _Graph:
             assert operand is not None
             size = len(operand.bias)
             if size * len(offset) > MOST_WEIGHTS:
-                raise self._refused(node, f"it is a matrix of {len(offset)} x {size}", "a smaller image or stride")
+                raise self._refused(
+                    node,
+                    f"it is a matrix of {len(offset)} x {size}",
+                    "a smaller image, fewer filters or a larger stride",
+                )
             unit = np.eye(size)
             if node.op_type in BY_ROW:
                 columns = np.stack([applied(place, unit[i : i + 1]).reshape(-1) for i in range(size)])
             else:
-                columns = applied(place, unit).reshape(size, -1)
+                columns = applied(place, unit)
+                if columns.shape[:1] != (size,):
+                    raise self._refused(node, "it takes rows together", "it on the numbers of each row, not on axis 0")
+                columns = columns.reshape(size, -1)
             matrix = columns.astype(float).T - offset[:, None]
             bias += matrix @ operand.bias
             for source, own in operand.terms.items():
                 terms[source] = terms.get(source, 0) + matrix @ own
-        return _Tensor(terms, bias, shape)
+        return _Tensor(terms, bias, shape, zero.dtype)
 
     def _linear_classifier(self, node: Any, tensor: _Tensor) -> tuple[Network, Reading]:  # noqa: ANN401 - a node of onnx
         from onnx import helper

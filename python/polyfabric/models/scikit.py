@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ProgramError
-from .choices import Core, Options, encrypted
+from .choices import Core, Options, encrypted, expect_classes
 from .forest import Ensemble, Tree
 from .model import Model
 from .network import ACTIVATIONS, Layer, Network
@@ -111,6 +111,7 @@ def from_sklearn(
         if "object has no attribute" in str(problem) and not _is_fitted(own):
             raise InputError(f"from_sklearn: {name} is not fitted; call fit(X, y) first") from None
         raise
+    expect_classes(reading)
     for step in reversed(transformers):
         core = _after(step, core)
     wanted = core.inputs if isinstance(core, Network) else core.features
