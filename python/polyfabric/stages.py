@@ -196,9 +196,13 @@ class Steps:
 
     def execute(self, *, on: str = "cpu", threads: int | None = None) -> Executed:
         """Reads the server key and the inputs, executes, writes the outputs. Never reads the client key."""
-        server = load_server_key(self.scheme, self.folder / SERVER, self.progress)
+        path = _there(
+            self.folder / SERVER, "make keys first (--step keys, make_keys), or bring the one of whoever encrypts"
+        )
+        server = load_server_key(self.scheme, path, self.progress)
         planned = self._plan_of_files(server, outputs=False)
-        files = {name: self._input(name) for name in planned.program.inputs}
+        first = "encrypt first (--step encrypt, encrypt), or bring it from whoever did"
+        files = {name: _there(self._input(name), first) for name in planned.program.inputs}
         ciphertexts = planned.context.read(files, outputs=False, server=server)
         results, _ = execute(planned, server, ciphertexts, on=on, threads=threads, progress=self.progress)
         for name in planned.program.outputs:
@@ -221,10 +225,12 @@ class Steps:
         return planned.program.shaped(found)
 
     def _decrypted(self, flood: float | None) -> tuple[Plan, Values]:
-        client = load_client_key(self.scheme, self.folder / CLIENT)
+        path = _there(self.folder / CLIENT, "name the folder (--keys) of the client that encrypted")
+        client = load_client_key(self.scheme, path)
         planned = self._plan_of_files(client, outputs=True)
         planned.check_flood(flood)
-        files = {name: self._output(name) for name in planned.program.outputs}
+        first = "execute first (--step execute, execute), or bring it from the server"
+        files = {name: _there(self._output(name), first) for name in planned.program.outputs}
         return planned, planned.decrypt(client, planned.context.read(files, outputs=True), flood)
 
     def _plan_of(self, key: ClientKey | ServerKey, *, public: bool = False) -> Plan:
@@ -274,6 +280,13 @@ class Steps:
 
     def _output(self, name: str) -> Path:
         return self.folder / f"{name}.out.ct"
+
+
+def _there(path: Path, remedy: str) -> Path:
+    """`path`, of a file that an earlier step writes."""
+    if not path.exists():
+        raise FileError(f"{path} is not there; {remedy}")
+    return path
 
 
 def _read(path: Path, found: Values) -> Values:

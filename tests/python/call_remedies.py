@@ -265,7 +265,35 @@ PLANNING = [
     ),
 ]
 
+
+def stepped(folder: Path) -> dict[str, Any]:
+    ELEMENTS.make_keys(folder)
+    ELEMENTS.encrypt(BITS, folder)
+    ELEMENTS.execute(folder)
+    return ELEMENTS.decrypt(folder)
+
+
 FILES = [
+    call(
+        lambda at: ELEMENTS.execute(at),
+        "make keys first (--step keys, make_keys)",
+        lambda at: (ELEMENTS.make_keys(at), ELEMENTS.encrypt(BITS, at), ELEMENTS.execute(at)),
+    ),
+    call(
+        lambda at: (ELEMENTS.make_keys(at), ELEMENTS.execute(at)),
+        "encrypt first (--step encrypt, encrypt)",
+        lambda at: (ELEMENTS.make_keys(at), ELEMENTS.encrypt(BITS, at), ELEMENTS.execute(at)),
+    ),
+    call(
+        lambda at: ELEMENTS.decrypt(at),
+        "name the folder (--keys) of the client that encrypted",
+        lambda at: stepped(at / "k"),
+    ),
+    call(
+        lambda at: (ELEMENTS.make_keys(at), ELEMENTS.encrypt(BITS, at), ELEMENTS.decrypt(at)),
+        "execute first (--step execute, execute)",
+        lambda at: stepped(at),
+    ),
     call(
         lambda at: pf.Keys.load(saved(at, slot_keys()), "tfhe"),
         "give keys that were made for this program, or run the program that they are of",

@@ -427,6 +427,9 @@ def integers(values: object) -> NDArray[np.int64]:
                     f"one, or declare the values as integers of a width that holds it, as {wide_enough}"
                 )
             array = np.asarray(given, dtype=np.int64).reshape(array.shape)
+    if array.size == 0:
+        # Of which numpy makes an array of floats, and Rust says what is empty.
+        array = array.astype(np.int64)
     if not np.issubdtype(array.dtype, np.integer):
         raise refuse(
             f"clear operands are integers, not {type(values).__name__} ({array.dtype}); scale and round to integers first"
