@@ -325,16 +325,13 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
             "Lower the clock, or give parts that reach it: their area, power",
         ),
         "machines/src/engine/energy.rs": (".activity`: the schedule has no unit class, channel class or",),
-        "machines/src/f1/contract.rs": ("--time-limit is of --scheduler csr; the other scheduler needs",),
         "machines/src/f1/csr.rs": ("loads and instructions have their place; give it more time, or",),
         "machines/src/f1/machine.rs": (
             "are needed: take a smaller ring, or enlarge it in the machine",
             "units of low throughput in a cluster; there are at most 255:",
         ),
         "machines/src/f1/saved.rs": (
-            "this is no compiled program; `simulate --save` writes them",
             ", and this package reads version",
-            "; the compiled program is damaged: compile it again",
             "of its order holds what cannot stand there: it was compiled",
         ),
         "machines/src/f1/translate.rs": ("of them: cut it into programs that run one after the other",),
@@ -394,7 +391,6 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
             "rounds; lower the degree or widen the gap",
         ),
         "program/src/rns/homomorphic/builder.rs": (
-            "combine public values before the program, or use the operation",
             "integers modulo t have no bits after the point; use mul_plain",
             "it has more than 60 bits; give fewer",
             "it is constant; use a public vector instead",
@@ -402,7 +398,6 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
             "its interval is empty or not finite; give a lower end below the",
         ),
         "program/src/rns/homomorphic/error.rs": (
-            "bootstrap: a value that repeats after",
             ": modulo a power of two a ciphertext holds one number, in its",
             ", so compose polynomials of lower degrees",
             "linear_transform: the matrix has no diagonal; give at least one",
@@ -415,7 +410,6 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
             ", or encrypt the inputs higher",
             "bootstrap",
             "encrypt the inputs higher, or",
-            "use a ring degree of at least",
         ),
         "program/src/rns/lowering/arithmetic.rs": ("beyond 2^120; use a smaller factor or scale",),
         "program/src/rns/lowering/bgv/bootstrap.rs": (
@@ -496,7 +490,6 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
             "columns exceeds the limit of 4294967295; split the vector",
         ),
         "program/src/tfhe/noise/mod.rs": (
-            "cannot tell apart: the ring degree",
             "); use smaller weights or a narrower range, or accept this with",
             "); ask for fewer bits of circuit privacy (--circuit-privacy),",
             ", though none does alone; use fewer look-ups, or accept this",
@@ -545,7 +538,6 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
             "is below 2^15; take primes of 28 bits and more",
             "; name it to use it all the same, or take one of:",
         ),
-        "schemes/src/serial/error.rs": ("); check that the path exists and that you may use it, and that",),
         "schemes/src/tfhe/optimiser/mod.rs": ("is needed; use the 64-bit torus or fewer bits",),
         "schemes/src/tfhe/parameters.rs": (
             "; the torus is held in 32 or 64 bits, so write 32 or 64",

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 from call_remedies import ELEMENTS, NUMBERS, REALS, RESIDUES, Call, call, client, own_set, request, server
+from polyfabric import machines
+from tool_remedies import compiled, on_f1
 
 R4, B4 = pf.Real.vector(4), pf.Bool.vector(4)
 I3, I15 = pf.Int(0, 3), pf.Int(0, 15)
@@ -524,4 +526,50 @@ NOISE = [
     ),
 ]
 
-NATIVE = [*SETS, *FILES, *ELEMENT_PROGRAMS, *SLOT_PROGRAMS, *TEXTS, *MACHINES, *NOISE]
+
+def saved(at: Path, change: Callable[[bytes], bytes] = bytes) -> Any:
+    """A compiled program, read back from its file."""
+    compiled().save(at / "own.bin")
+    (at / "own.bin").write_bytes(change((at / "own.bin").read_bytes()))
+    return machines.load("f1").load(on_f1(), at / "own.bin")
+
+
+OTHERS = [
+    call(lambda at: saved(at, lambda _: b"garbage" * 9), "`simulate --save` writes them", saved),
+    call(lambda at: saved(at, lambda data: data[:-5]), "the compiled program is damaged: compile it again", saved),
+    call(
+        lambda _: machines.load("f1").map(on_f1(), time_limit="5"),
+        "--time-limit is of --scheduler csr",
+        lambda _: machines.load("f1").map(on_f1()),
+    ),
+    programs(
+        pf.Int(0, 70_000),
+        lambda x: pf.lookup(x, lambda v: v % 2),
+        "narrow the range",
+        lambda x: pf.lookup(x, lambda v: v % 2),
+        instead=I15,
+    ),
+    texts(
+        pf.SlotProgram,
+        SLOT_TEXT,
+        "mul_plain %2, %3",
+        "mul_plain %3, %3",
+        "or use the operation on a public operand",
+        "mul_plain %2, %3",
+    ),
+    programs(
+        pf.Real.vector(8), lambda x: x.bootstrap(3), "give a power of two up to the 8 slots", lambda x: x.bootstrap(4)
+    ),
+    call(
+        lambda _: planned(lambda x: x * x, pf.Real.vector(8192), parameters="ckks-depth-1"),
+        "use a ring degree of at least 16384",
+        lambda _: planned(lambda x: x * x, pf.Real.vector(8192), parameters="ckks-depth-3"),
+    ),
+    call(
+        lambda at: client().save(at / "none" / "client.key"),
+        "check that the path exists",
+        lambda at: client().save(at / "client.key"),
+    ),
+]
+
+NATIVE = [*SETS, *FILES, *ELEMENT_PROGRAMS, *SLOT_PROGRAMS, *TEXTS, *MACHINES, *NOISE, *OTHERS]
