@@ -94,6 +94,8 @@ enum Kind {
 pub struct BaseConverter {
     from: RnsBasis,
     to: RnsBasis,
+    /// t.
+    multiple: u64,
     /// (Q/q_i)^-1·t^-1 mod q_i.
     inverses: Vec<u64>,
     /// For each p_j: t·(Q/q_i) mod p_j for all i, then −t·Q mod p_j.
@@ -149,7 +151,7 @@ impl BaseConverter {
         let constants = to.moduli.iter().zip(&rows).map(constant).collect();
         let limbs = |basis: &RnsBasis| basis.moduli.iter().map(|&modulus| limb(modulus)).collect();
         let (from_limbs, to_limbs) = (limbs(&from), limbs(&to));
-        Self { inverses, rows, constants, exact: ExactQuotient::new(&from), from_limbs, to_limbs, from, to }
+        Self { multiple: t, inverses, rows, constants, exact: ExactQuotient::new(&from), from_limbs, to_limbs, from, to }
     }
 
     /// The source basis.
@@ -160,6 +162,21 @@ impl BaseConverter {
     /// The target basis.
     pub fn to(&self) -> &RnsBasis {
         &self.to
+    }
+
+    /// t, of which every result is a multiple modulo Q; 1 unless [`Self::multiples_of`] was asked for another.
+    pub fn multiple(&self) -> u64 {
+        self.multiple
+    }
+
+    /// What [`Self::weigh`] multiplies source limb `source` with, and what it adds if the conversion is balanced.
+    pub fn weight(&self, source: usize) -> (u64, u64) {
+        (self.inverses[source], self.from.moduli[source].value() / 2)
+    }
+
+    /// What [`Self::combine`] multiplies the source limbs with for target limb `target`, and what it adds if the conversion is balanced.
+    pub fn combination(&self, target: usize) -> (&[u64], u64) {
+        (&self.rows[target][..self.inverses.len()], self.constants[target])
     }
 
     /// x + u·Q modulo each target prime, with 0 ≤ u < α: `output[j][c]` from all `input[i][c]`.

@@ -1,6 +1,6 @@
 //! A card of NVIDIA's, through the driver's interface.
 
-use super::{Device, GpuError, Launch, Source};
+use super::{Call, Device, GpuError, Launch, Source};
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError, result, sys};
 use cudarc::nvrtc::sys as nvrtc;
@@ -110,9 +110,86 @@ fn compile(text: &str, architecture: &str) -> Result<Vec<u8>, GpuError> {
     outcome
 }
 
+/// A graph of launches, and the kernels that it starts.
+pub struct Recording {
+    graph: sys::CUgraphExec,
+    context: Arc<CudaContext>,
+    _kernels: Vec<CudaFunction>,
+}
+
+// SAFETY: a graph belongs to a context, not to a thread; the driver locks what it needs.
+unsafe impl Send for Recording {}
+// SAFETY: as above; it is only started.
+unsafe impl Sync for Recording {}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: made by `record`, and not used again; what still runs of it ends first.
+            let _ = unsafe { result::graph::exec_destroy(self.graph) };
+        }
+    }
+}
+
+/// A graph that is being made.
+struct Drawing(sys::CUgraph);
+
+impl Drop for Drawing {
+    fn drop(&mut self) {
+        // SAFETY: made by `record`, and not used again.
+        let _ = unsafe { result::graph::destroy(self.0) };
+    }
+}
+
+impl Drawing {
+    /// Adds `call`, to begin after the nodes `after`.
+    ///
+    /// # Safety
+    /// As of [`Device::launch`].
+    unsafe fn call(
+        &self,
+        kernel: &CudaFunction,
+        call: &Call,
+        after: &[sys::CUgraphNode],
+    ) -> Result<sys::CUgraphNode, DriverError> {
+        let Launch { blocks, threads, shared_bytes, .. } = call.launch;
+        // The driver copies the arguments while the node is added.
+        let mut places: Vec<*mut c_void> =
+            call.arguments.iter().map(|argument| std::ptr::from_ref(argument).cast_mut().cast()).collect();
+        let parameters = sys::CUDA_KERNEL_NODE_PARAMS {
+            func: kernel.cu_function(),
+            gridDimX: blocks[0],
+            gridDimY: blocks[1],
+            gridDimZ: 1,
+            blockDimX: threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: shared_bytes,
+            kernelParams: places.as_mut_ptr(),
+            extra: std::ptr::null_mut(),
+            kern: std::ptr::null_mut(),
+            ctx: std::ptr::null_mut(),
+        };
+        let mut node = std::ptr::null_mut();
+        // SAFETY: the graph and the nodes are of this drawing.
+        unsafe { sys::cuGraphAddKernelNode_v2(&mut node, self.0, after.as_ptr(), after.len(), &parameters) }
+            .result()?;
+        Ok(node)
+    }
+
+    /// Adds a node that does nothing, after the nodes `after`.
+    fn meeting(&self, after: &[sys::CUgraphNode]) -> Result<sys::CUgraphNode, DriverError> {
+        let mut node = std::ptr::null_mut();
+        // SAFETY: the graph and the nodes are of this drawing.
+        unsafe { sys::cuGraphAddEmptyNode(&mut node, self.0, after.as_ptr(), after.len()) }.result()?;
+        Ok(node)
+    }
+}
+
 impl Device for Cuda {
     type Buffer = CudaSlice<u8>;
     type Kernels = BTreeMap<&'static str, CudaFunction>;
+    type Recording = Recording;
 
     fn name(&self) -> &str {
         &self.name
@@ -166,6 +243,25 @@ impl Device for Cuda {
         self.finish()
     }
 
+    fn write(&self, buffer: &Self::Buffer, offset: usize, bytes: &[u8]) -> Result<(), GpuError> {
+        assert!(offset + bytes.len() <= buffer.len(), "within the buffer");
+        self.context.bind_to_thread().map_err(failed("serve this thread"))?;
+        let to = self.address(buffer) + offset as u64;
+        // SAFETY: the buffer has as many bytes; pageable memory is taken before the call returns, or its owner finishes first.
+        unsafe { result::memcpy_htod_async(to, bytes, self.stream.cu_stream()) }
+            .map_err(failed("take what it works on"))
+    }
+
+    fn read(&self, buffer: &Self::Buffer, offset: usize, bytes: &mut [u8]) -> Result<(), GpuError> {
+        assert!(offset + bytes.len() <= buffer.len(), "within the buffer");
+        self.context.bind_to_thread().map_err(failed("serve this thread"))?;
+        let from = self.address(buffer) + offset as u64;
+        // SAFETY: the buffer has as many bytes, and the call is waited for.
+        unsafe { result::memcpy_dtoh_async(bytes, from, self.stream.cu_stream()) }
+            .map_err(failed("give its results"))?;
+        self.finish()
+    }
+
     fn address(&self, buffer: &Self::Buffer) -> u64 {
         buffer.device_ptr(&self.stream).0
     }
@@ -181,6 +277,47 @@ impl Device for Cuda {
         // SAFETY: the caller's.
         unsafe { result::launch_kernel(function, grid, (threads, 1, 1), shared_bytes, stream, &mut places) }
             .map_err(failed(format!("start {kernel} on {} blocks of {threads} threads", blocks[0] * blocks[1])))
+    }
+
+    unsafe fn record(&self, kernels: &Self::Kernels, levels: &[Vec<Vec<Call>>]) -> Result<Recording, GpuError> {
+        let refused = || failed("record its launches");
+        self.context.bind_to_thread().map_err(failed("serve this thread"))?;
+        let mut graph = std::ptr::null_mut();
+        // SAFETY: makes a graph, which the drawing lets go.
+        unsafe { sys::cuGraphCreate(&mut graph, 0) }.result().map_err(refused())?;
+        let drawing = Drawing(graph);
+        let mut before: Vec<sys::CUgraphNode> = Vec::new();
+        for level in levels {
+            // A meeting keeps the edges from one level to the next as many as there are chains, not their product.
+            let start = match before.len() {
+                0 | 1 => before.clone(),
+                _ => vec![drawing.meeting(&before).map_err(refused())?],
+            };
+            let mut ends = Vec::with_capacity(level.len());
+            for chain in level {
+                let mut after = start.clone();
+                for call in chain {
+                    let kernel = &kernels[call.launch.kernel];
+                    // SAFETY: the caller's.
+                    after = vec![unsafe { drawing.call(kernel, call, &after) }.map_err(refused())?];
+                }
+                ends.extend(after);
+            }
+            if !ends.is_empty() {
+                before = ends;
+            }
+        }
+        // SAFETY: the graph is whole.
+        let graph = unsafe { result::graph::instantiate(drawing.0, sys::CUgraphInstantiate_flags(0)) };
+        let graph = graph.map_err(refused())?;
+        Ok(Recording { graph, context: Arc::clone(&self.context), _kernels: kernels.values().cloned().collect() })
+    }
+
+    unsafe fn play(&self, recording: &Recording) -> Result<(), GpuError> {
+        self.context.bind_to_thread().map_err(failed("serve this thread"))?;
+        // SAFETY: the caller's.
+        unsafe { result::graph::launch(recording.graph, self.stream.cu_stream()) }
+            .map_err(failed("start what was recorded"))
     }
 
     fn finish(&self) -> Result<(), GpuError> {

@@ -10,6 +10,9 @@ pub trait Device: Send + Sync {
     /// Compiled kernels.
     type Kernels: Send + Sync;
 
+    /// Launches that are started together, as often as wanted.
+    type Recording: Send + Sync;
+
     /// Its name, as the driver tells it.
     fn name(&self) -> &str;
     /// Multiprocessors.
@@ -43,6 +46,16 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// [`GpuError::Driver`], that of a kernel that failed too.
     fn download(&self, buffer: &Self::Buffer, bytes: &mut [u8]) -> Result<(), GpuError>;
+    /// Writes `bytes` over those of `buffer` from `offset` on, after everything that was launched; they are taken before it returns.
+    ///
+    /// # Errors
+    /// [`GpuError::Driver`].
+    fn write(&self, buffer: &Self::Buffer, offset: usize, bytes: &[u8]) -> Result<(), GpuError>;
+    /// Reads the bytes of `buffer` from `offset` on, after everything that was launched.
+    ///
+    /// # Errors
+    /// As [`Self::download`].
+    fn read(&self, buffer: &Self::Buffer, offset: usize, bytes: &mut [u8]) -> Result<(), GpuError>;
     /// Address of `buffer` for kernels.
     fn address(&self, buffer: &Self::Buffer) -> u64;
     /// Launches a kernel after those before; addresses and integers alike take a word each.
@@ -54,11 +67,37 @@ pub trait Device: Send + Sync {
     /// `arguments` are those that the kernel takes, and it stays within the buffers at their addresses, which live until the next
     /// [`Self::finish`] or [`Self::download`], or are dropped through the device.
     unsafe fn launch(&self, kernels: &Self::Kernels, launch: Launch, arguments: &[u64]) -> Result<(), GpuError>;
+    /// Records `levels`, each of which is to begin when the one before has ended. A level has chains of launches, one after the other within a chain; chains
+    /// do not wait for one another.
+    ///
+    /// # Errors
+    /// [`GpuError::Driver`].
+    ///
+    /// # Safety
+    /// As of [`Self::launch`], whenever the recording is played.
+    unsafe fn record(&self, kernels: &Self::Kernels, levels: &[Vec<Vec<Call>>]) -> Result<Self::Recording, GpuError>;
+    /// Starts what was recorded, after everything that was launched.
+    ///
+    /// # Errors
+    /// [`GpuError::Driver`].
+    ///
+    /// # Safety
+    /// As of [`Self::record`]; the kernels live.
+    unsafe fn play(&self, recording: &Self::Recording) -> Result<(), GpuError>;
     /// Waits for everything that was launched.
     ///
     /// # Errors
     /// As [`Self::download`].
     fn finish(&self) -> Result<(), GpuError>;
+}
+
+/// A launch, and what it is called with.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The kernel, and how it is spread.
+    pub launch: Launch,
+    /// Its arguments: addresses and integers take a word each.
+    pub arguments: Vec<u64>,
 }
 
 /// How a kernel is spread.

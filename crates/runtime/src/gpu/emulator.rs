@@ -1,11 +1,11 @@
 //! The kernels on the processor: compiled by the C compiler with `kernels/emulator.h` beneath them, and run thread by thread.
 
-use super::{Device, GpuError, Launch, Source};
+use super::{Call, Device, GpuError, Launch, Source};
+use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 const BENEATH: &str = include_str!("kernels/emulator.h");
 
@@ -34,27 +34,30 @@ impl Buffer {
     }
 }
 
+impl Buffer {
+    fn bytes(&self) -> usize {
+        size_of_val(&self.0.lock().unwrap_or_else(PoisonError::into_inner)[..])
+    }
+}
+
 type Emulate = unsafe extern "C" fn(*const c_void, *const u32, u32, u32, *const u64, u32);
 
 /// A library of kernels. Its state is the block that runs, so that one kernel runs at a time.
 pub(super) struct Kernels {
     library: libloading::Library,
     running: Mutex<()>,
-    file: PathBuf,
 }
 
-impl Drop for Kernels {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.file);
-    }
-}
+/// Libraries by their text: many tests run the same one.
+static COMPILED: Mutex<BTreeMap<String, Arc<Kernels>>> = Mutex::new(BTreeMap::new());
 
 /// Arguments that the emulator hands to every kernel.
 const ARGUMENTS: usize = 12;
 
 impl Device for Emulator {
     type Buffer = Buffer;
-    type Kernels = Kernels;
+    type Kernels = Arc<Kernels>;
+    type Recording = (Arc<Kernels>, Vec<Call>);
 
     fn name(&self) -> &str {
         "the processor, in a card's place"
@@ -68,12 +71,17 @@ impl Device for Emulator {
         227 << 10
     }
 
-    fn compile(&self, source: &Source) -> Result<Kernels, GpuError> {
+    fn compile(&self, source: &Source) -> Result<Arc<Kernels>, GpuError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let kernels = source.text(Some(BENEATH));
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = compiled.get(&kernels) {
+            return Ok(Arc::clone(known));
+        }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let stem = std::env::temp_dir().join(format!("polyfabric-kernels-{}-{number}", std::process::id()));
         let (text, file) = (stem.with_extension("c"), stem.with_extension("so"));
-        std::fs::write(&text, source.text(Some(BENEATH))).expect("the folder of temporary files can be written");
+        std::fs::write(&text, &kernels).expect("the folder of temporary files can be written");
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
         let flags = ["-std=gnu11", "-O2", "-shared", "-fPIC", "-o"];
         let output =
@@ -85,7 +93,10 @@ impl Device for Emulator {
         }
         // SAFETY: the library was just made, and has no initialisers.
         let library = unsafe { libloading::Library::new(&file) }.expect("the library that was made");
-        Ok(Kernels { library, running: Mutex::new(()), file })
+        let _ = std::fs::remove_file(&file);
+        let library = Arc::new(Kernels { library, running: Mutex::new(()) });
+        compiled.insert(kernels, Arc::clone(&library));
+        Ok(library)
     }
 
     fn allocate(&self, bytes: usize, _: &'static str) -> Result<Buffer, GpuError> {
@@ -105,11 +116,25 @@ impl Device for Emulator {
         Ok(())
     }
 
+    fn write(&self, buffer: &Buffer, offset: usize, bytes: &[u8]) -> Result<(), GpuError> {
+        assert!(offset + bytes.len() <= buffer.bytes());
+        // SAFETY: the buffer has as many bytes.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.address().add(offset), bytes.len()) };
+        Ok(())
+    }
+
+    fn read(&self, buffer: &Buffer, offset: usize, bytes: &mut [u8]) -> Result<(), GpuError> {
+        assert!(offset + bytes.len() <= buffer.bytes());
+        // SAFETY: the buffer has as many bytes.
+        unsafe { std::ptr::copy_nonoverlapping(buffer.address().add(offset), bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
     fn address(&self, buffer: &Buffer) -> u64 {
         buffer.address() as u64
     }
 
-    unsafe fn launch(&self, kernels: &Kernels, launch: Launch, arguments: &[u64]) -> Result<(), GpuError> {
+    unsafe fn launch(&self, kernels: &Arc<Kernels>, launch: Launch, arguments: &[u64]) -> Result<(), GpuError> {
         let mut all = [0; ARGUMENTS];
         all[..arguments.len()].copy_from_slice(arguments);
         // SAFETY: the library has every kernel and the emulator, of these types.
@@ -126,6 +151,20 @@ impl Device for Emulator {
             emulate(kernel, launch.blocks.as_ptr(), launch.threads, launch.shared_bytes, all.as_ptr(), backwards)
         };
         Ok(())
+    }
+
+    unsafe fn record(&self, kernels: &Arc<Kernels>, levels: &[Vec<Vec<Call>>]) -> Result<Self::Recording, GpuError> {
+        // Chains may run in any order.
+        let chains = levels.iter().flat_map(|level| match self.turns {
+            Turns::Forwards => level.iter().collect::<Vec<_>>(),
+            Turns::Backwards => level.iter().rev().collect(),
+        });
+        Ok((Arc::clone(kernels), chains.flatten().cloned().collect()))
+    }
+
+    unsafe fn play(&self, (kernels, calls): &Self::Recording) -> Result<(), GpuError> {
+        // SAFETY: the caller's.
+        calls.iter().try_for_each(|call| unsafe { self.launch(kernels, call.launch, &call.arguments) })
     }
 
     fn finish(&self) -> Result<(), GpuError> {

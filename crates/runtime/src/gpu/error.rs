@@ -67,6 +67,26 @@ pub enum GpuError {
         /// Shared memory of a multiprocessor of this card.
         shared_bytes: usize,
     },
+    /// A ring of residue polynomials that the kernels do not serve.
+    #[error(
+        "the GPU runtime serves rings of {least} to {most} coefficients on slots, but this one has {degree}; run on cpu"
+    )]
+    RnsRing {
+        /// Its degree.
+        degree: usize,
+        /// Smallest degree served.
+        least: usize,
+        /// Largest degree served.
+        most: usize,
+    },
+    /// A base conversion of too many residues.
+    #[error("a centred base conversion takes {limbs} residues at once, and the GPU runtime holds {most}; run on cpu")]
+    Conversion {
+        /// Its residues.
+        limbs: usize,
+        /// Most that are served.
+        most: usize,
+    },
     /// Several secret bits an iteration.
     #[error(
         "the key consumes {bits} secret bits an iteration, and the GPU runtime takes at most {most}; make the key with less key unrolling, or run on cpu"

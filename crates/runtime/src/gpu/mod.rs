@@ -1,4 +1,4 @@
-//! The GPU runtime: kernel programs of TFHE on a card of NVIDIA's.
+//! The GPU runtime: kernel programs on a card of NVIDIA's, those of TFHE ([`Executor`]) and those on residue polynomials ([`rns`]).
 //!
 //! Kernels are CUDA in `kernels/`, compiled for the card at hand and the parameter set when an executor starts (NVRTC, about a
 //! second), with the driver's and the compiler's libraries found at run time: without them there is no card, and that is an error
@@ -14,6 +14,7 @@ mod device;
 #[cfg(all(test, unix))]
 mod emulator;
 mod error;
+pub mod rns;
 mod shape;
 mod source;
 mod tfhe;
@@ -21,11 +22,17 @@ mod twiddles;
 
 #[cfg(feature = "gpu")]
 pub use cuda::Cuda;
-pub use device::{Device, Launch};
+pub use device::{Call, Device, Launch};
 pub use error::GpuError;
 pub use shape::Shape;
 pub use source::Source;
 pub use tfhe::{Executor, Ran};
+
+/// The bytes of numbers.
+fn bytes_of<E: Copy>(numbers: &[E]) -> &[u8] {
+    // SAFETY: the callers' elements are integers, addresses and f64, which have no padding.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
+}
 
 #[cfg(all(test, unix))]
 mod tests;

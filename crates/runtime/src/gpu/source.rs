@@ -39,6 +39,21 @@ impl Source {
         Self { definitions, files, kernels }
     }
 
+    /// The kernels of residue polynomials; `columns` if rings are transformed in two passes.
+    pub(super) fn rns(definitions: Vec<(&'static str, u64)>, columns: bool) -> Self {
+        let files = vec![
+            ("residues.h", include_str!("kernels/residues.h")),
+            ("ntt.cu", include_str!("kernels/ntt.cu")),
+            ("words.cu", include_str!("kernels/words.cu")),
+        ];
+        let mut kernels =
+            vec!["forward_rows", "inverse_rows", "sums", "inner_products", "loads", "centred_conversions"];
+        if columns {
+            kernels.extend(["forward_columns", "inverse_columns"]);
+        }
+        Self { definitions, files, kernels }
+    }
+
     /// The whole text, with `beneath` for what a card gives; `None` is a card's own.
     pub fn text(&self, beneath: Option<&str>) -> String {
         let mut text = String::new();

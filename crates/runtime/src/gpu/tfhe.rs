@@ -1,6 +1,6 @@
 //! TFHE programs on a card: the key there, and the operations on batches.
 
-use super::{Device, GpuError, Launch, Shape, twiddles};
+use super::{Device, GpuError, Launch, Shape, bytes_of, twiddles};
 use crate::Progress;
 use crate::tfhe::RunError;
 use crate::tfhe::operations::{self, Batches, batch};
@@ -146,12 +146,6 @@ pub struct Ran<T> {
 /// Blocks that go over everything with a stride.
 fn over(blocks: usize, kernel: &'static str) -> Launch {
     Launch { kernel, blocks: [blocks as u32, 1], threads: THREADS, shared_bytes: 0 }
-}
-
-/// The bytes of numbers.
-fn bytes_of<E: Copy>(numbers: &[E]) -> &[u8] {
-    // SAFETY: the callers' elements are integers, addresses and f64, which have no padding.
-    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
 /// Rows of words on a card.

@@ -5,7 +5,7 @@ use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use polyfabric_schemes::rns::{KeySet, LimbId, Ring, RnsPolynomial};
 
 /// The program is over the ring.
-pub(super) fn check_ring(program: &KernelProgram, ring: &Ring) -> Result<(), RunError> {
+pub(crate) fn check_ring(program: &KernelProgram, ring: &Ring) -> Result<(), RunError> {
     let (ours, theirs) = (&program.moduli, ring.moduli());
     if program.degree != ring.degree() || ours.len() > theirs.len() {
         return Err(RunError::Ring {
@@ -25,7 +25,7 @@ pub(super) fn check_ring(program: &KernelProgram, ring: &Ring) -> Result<(), Run
 }
 
 /// Every key that the program reads is there, with the rows and limbs that are read.
-pub(super) fn check_keys(program: &KernelProgram, keys: &KeySet) -> Result<(), RunError> {
+pub(crate) fn check_keys(program: &KernelProgram, keys: &KeySet) -> Result<(), RunError> {
     for (id, needed) in program.keys() {
         let key = keys.get(id)?;
         let found = key.gadget().terms().len();
@@ -40,7 +40,7 @@ pub(super) fn check_keys(program: &KernelProgram, keys: &KeySet) -> Result<(), R
 }
 
 /// The inputs are those that the program takes, in order.
-pub(super) fn check_inputs(program: &KernelProgram, ring: &Ring, inputs: &[&RnsPolynomial]) -> Result<(), RunError> {
+pub(crate) fn check_inputs(program: &KernelProgram, ring: &Ring, inputs: &[&RnsPolynomial]) -> Result<(), RunError> {
     let needed = program.inputs().count();
     if inputs.len() != needed {
         return Err(RunError::InputCount { given: inputs.len(), needed });

@@ -1,5 +1,6 @@
 //! Why a kernel program cannot run.
 
+use crate::gpu::GpuError;
 use polyfabric_kernels::IsaError;
 use polyfabric_program::rns::kernel::{KernelError, LimbSet};
 use polyfabric_schemes::rns::{Domain, KeyId, LimbId, MissingKey};
@@ -112,6 +113,9 @@ pub enum RunError {
         /// Why.
         cause: String,
     },
+    /// What a card cannot do or hold.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
     /// The instruction set asked for is not there.
     #[error(transparent)]
     Isa(#[from] IsaError),

@@ -1,16 +1,17 @@
 //! Execution of RNS kernel programs.
 //!
 //! [`interpreter`] executes every operation by its meaning, composite ones by their bodies, slowly.
-//! [`cpu::Executor`] gives the same words: all of it is exact arithmetic.
+//! [`cpu::Executor`] and [`crate::gpu::rns::Executor`] give the same words: all of it is exact arithmetic.
 
-mod bind;
+pub(crate) mod bind;
 pub mod cpu;
 mod error;
 pub mod interpreter;
+pub(crate) mod steps;
 mod storage;
 
 pub use error::RunError;
 pub use storage::key_storage;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

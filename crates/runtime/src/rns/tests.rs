@@ -19,10 +19,10 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
-const CONVERSIONS: [Conversion; 3] = [Conversion::Approximate, Conversion::Balanced, Conversion::Centred];
+pub(crate) const CONVERSIONS: [Conversion; 3] = [Conversion::Approximate, Conversion::Balanced, Conversion::Centred];
 
 /// A ring of `q` limbs and `p` special ones, of mixed sizes.
-fn ring(log2_degree: u32, q: usize, p: usize, generator: &mut StdRng) -> Arc<Ring> {
+pub(crate) fn ring(log2_degree: u32, q: usize, p: usize, generator: &mut StdRng) -> Arc<Ring> {
     let degree = RingDegree::new(1 << log2_degree).unwrap();
     let mut moduli: Vec<Modulus> = Vec::new();
     while moduli.len() < q + p {
@@ -36,7 +36,7 @@ fn ring(log2_degree: u32, q: usize, p: usize, generator: &mut StdRng) -> Arc<Rin
     Ring::new(degree, &moduli).unwrap()
 }
 
-fn random(ring: &Ring, limbs: &[LimbId], domain: Domain, generator: &mut StdRng) -> RnsPolynomial {
+pub(crate) fn random(ring: &Ring, limbs: &[LimbId], domain: Domain, generator: &mut StdRng) -> RnsPolynomial {
     let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs, domain);
     for (limb, words) in polynomial.iter_mut() {
         let q = ring.modulus(limb).value();
@@ -54,7 +54,7 @@ fn random(ring: &Ring, limbs: &[LimbId], domain: Domain, generator: &mut StdRng)
 }
 
 /// Random words in the place of keys: that they are no keys does not matter to arithmetic. Each in a form of its own.
-fn keys(ring: &Arc<Ring>, literal: GadgetLiteral, ids: &[KeyId], generator: &mut StdRng) -> KeySet {
+pub(crate) fn keys(ring: &Arc<Ring>, literal: GadgetLiteral, ids: &[KeyId], generator: &mut StdRng) -> KeySet {
     let gadget = Arc::new(Gadget::new(ring, literal).unwrap());
     let mut keys = KeySet::new(Arc::clone(ring));
     for &id in ids {
@@ -74,7 +74,7 @@ fn keys(ring: &Arc<Ring>, literal: GadgetLiteral, ids: &[KeyId], generator: &mut
     keys
 }
 
-const IDS: [KeyId; 2] = [KeyId::Relinearisation, KeyId::Galois(5)];
+pub(crate) const IDS: [KeyId; 2] = [KeyId::Relinearisation, KeyId::Galois(5)];
 
 /// A random program over a ring, whose keys have `rows` rows.
 struct Random<'a> {
@@ -252,7 +252,7 @@ impl Random<'_> {
     }
 }
 
-fn program(ring: &Ring, rows: usize, ops: usize, generator: &mut StdRng) -> KernelProgram {
+pub(crate) fn program(ring: &Ring, rows: usize, ops: usize, generator: &mut StdRng) -> KernelProgram {
     let builder = KernelBuilder::new("random", ring.degree(), ring.moduli()).unwrap();
     let all = LimbSet::new(ring.limb_ids());
     let mut random = Random { builder, values: Vec::new(), all: all.clone(), rows, generator };
@@ -270,13 +270,13 @@ fn program(ring: &Ring, rows: usize, ops: usize, generator: &mut StdRng) -> Kern
 }
 
 /// Random inputs of a program.
-fn inputs(program: &KernelProgram, ring: &Ring, generator: &mut StdRng) -> Vec<RnsPolynomial> {
+pub(crate) fn inputs(program: &KernelProgram, ring: &Ring, generator: &mut StdRng) -> Vec<RnsPolynomial> {
     let types = program.inputs().map(|(_, _, _, value)| value);
     types.map(|value| random(ring, value.limbs.as_slice(), value.domain, generator)).collect()
 }
 
 /// Rotations of several polynomials by few amounts: inner products that share digits, keys, both or neither, at all depths.
-fn rotations(ring: &Ring, gadget: &Gadget, ops: usize, generator: &mut StdRng) -> KernelProgram {
+pub(crate) fn rotations(ring: &Ring, gadget: &Gadget, ops: usize, generator: &mut StdRng) -> KernelProgram {
     let mut builder = KernelBuilder::new("rotations", ring.degree(), ring.moduli()).unwrap();
     let all = LimbSet::new(ring.limb_ids());
     let input = |part| builder.input("x", part, ValueType::evaluation(all.clone())).unwrap();

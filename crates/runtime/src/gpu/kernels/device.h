@@ -54,6 +54,15 @@ DEVICE void touch(const void *line) {
   asm volatile("prefetch.global.L1 [%0];" ::"l"(line));
 }
 
+// The upper half of a · b.
+DEVICE u64 high_product(u64 a, u64 b) {
+  return __umul64hi(a, b);
+}
+
+DEVICE u32 bit_reversed(u32 word) {
+  return __brev(word);
+}
+
 DEVICE double shuffle(double value, u32 lane_mask) {
   return __shfl_xor_sync(0xffffffffu, value, (i32)lane_mask);
 }

@@ -109,6 +109,16 @@ DEVICE void touch(const void *line) {
   (void)line;
 }
 
+DEVICE u64 high_product(u64 a, u64 b) {
+  return (u64)((unsigned __int128)a * b >> 64);
+}
+
+DEVICE u32 bit_reversed(u32 word) {
+  u32 result = 0;
+  for (u32 bit = 0; bit < 32; bit++) result |= (word >> bit & 1) << (31 - bit);
+  return result;
+}
+
 static u64 exchanged[MOST_COROUTINES];
 
 DEVICE u64 shuffle_word(u64 value, u32 lane_mask) {

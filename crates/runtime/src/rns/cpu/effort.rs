@@ -5,8 +5,8 @@
 
 use super::Tuning;
 use super::schedule::ExecutionPlan;
-use super::step::{Place, PlaintextLimb, Steps, Work};
 use crate::rns::RunError;
+use crate::rns::steps::{Place, PlaintextLimb, Steps, Work};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};

@@ -2,31 +2,20 @@
 
 use super::inner_product::Scratch;
 use super::schedule::{Ahead, Level, Placed, Slot, Task};
-use super::step::{Place, PlaintextLimb, Step, Work};
 use super::{Arena, Executor};
 use crate::Progress;
+use crate::rns::steps::{Place, Step, Work, plaintext};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Limb;
-use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram};
-use polyfabric_schemes::rns::{Domain, Ring, RnsPolynomial};
+use polyfabric_program::rns::kernel::{Conversion, DigitWindow};
+use polyfabric_schemes::rns::{Domain, RnsPolynomial};
 use rayon::prelude::*;
 use std::ops::{Deref, Range};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Words of a conversion that one thread does at a time, a column of all limbs.
 const CONVERSION_COLUMNS: usize = 4096;
-
-/// One limb of a public polynomial.
-pub(super) fn plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb) -> AlignedTorus<u64> {
-    let (polynomial, limb) = (&program.plaintexts[key.plaintext as usize], ring.limb(key.limb));
-    let mut words =
-        AlignedTorus::made(program.degree.get(), |start, piece| polynomial.residues_from(limb, start, piece));
-    if key.domain == Domain::Evaluation {
-        ring.ntt(key.limb).forward(&mut words);
-    }
-    words
-}
 
 /// The buffers of a run. Tasks of one level lock what they touch: the schedule gives no two of them one buffer to write, so no lock
 /// waits, and one costs nothing beside an operation on N words.

@@ -6,7 +6,7 @@
 use super::Executor;
 use super::execute::{Buffers, Regions, Words, regions};
 use super::schedule::Placed;
-use super::step::{Place, Work};
+use crate::rns::steps::{Place, Work};
 use polyfabric_kernels::expander::UniformStream;
 use polyfabric_kernels::memory::NextUse;
 use polyfabric_kernels::modular::{BLOCK, Limb, Rows};

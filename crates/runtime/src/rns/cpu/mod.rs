@@ -1,19 +1,19 @@
 //! The CPU runtime: kernel programs at speed, on one thread or several.
 //!
-//! A program is prepared once ([`Executor::new`]): translated to steps on single limbs (`step`), which are put into an order and into
+//! A program is prepared once ([`Executor::new`]): translated to steps on single limbs (`rns/steps`), which are put into an order and into
 //! buffers (`schedule`), then run as often as wanted (`execute`).
 
 mod effort;
 mod execute;
 mod inner_product;
 mod schedule;
-mod step;
 
 pub use effort::{Effort, Rehearsal, efforts};
 
 use super::RunError;
 use super::bind::{check_inputs, check_keys, check_ring};
 use crate::Progress;
+use crate::rns::steps::{PlaintextLimb, Steps, plaintext};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::isa::Isa;
@@ -22,7 +22,6 @@ use polyfabric_schemes::rns::{KeySet, Ring, RnsPolynomial, SwitchingKey};
 use rayon::prelude::*;
 use schedule::ExecutionPlan;
 use std::sync::{Arc, Mutex, PoisonError};
-use step::Steps;
 
 /// Bytes of new limbs after which the schedule begins a new window: what the steps that run early may take, and what finds others that use
 /// its keys.
@@ -157,7 +156,7 @@ impl Executor {
             (Arc::clone(key), ring.limb_ids().into_iter().map(position).collect())
         };
         let bound = steps.keys.iter().map(|&id| Ok(place(keys.get(id)?))).collect::<Result<_, RunError>>()?;
-        let prepare = |plaintext: &step::PlaintextLimb| execute::plaintext(program, &ring, *plaintext);
+        let prepare = |limb: &PlaintextLimb| plaintext(program, &ring, *limb);
         let plaintexts =
             if options.compact_plaintexts { Vec::new() } else { steps.plaintexts.par_iter().map(prepare).collect() };
         let outputs = program.outputs.iter().map(|output| program.value(output.value).clone()).collect();

@@ -8,7 +8,7 @@
 //! Buffers are shared by liveness, and a result takes the buffer of an operand that dies where the operation allows.
 
 use super::Tuning;
-use super::step::{Place, Register, Step, Steps, Work};
+use crate::rns::steps::{Place, Register, Step, Steps, Work};
 use polyfabric_kernels::memory::NextUse;
 use polyfabric_schemes::rns::LimbId;
 use std::collections::{BTreeMap, HashSet};

@@ -1,23 +1,24 @@
-//! A kernel program as steps on single limbs.
+//! A kernel program as steps on single limbs: what the processor and a card both execute.
 //!
 //! A step defines one limb of N words, or several; limbs are in SSA form. Selecting and joining limbs costs nothing: a value is a list
 //! of places. Composite operations become steps here, in a form that shares and joins more than their bodies do,
 //! and gives the same words.
 
+use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{Conversion, DigitWindow, KernelProgram, LimbSet, Op, OpKind, ValueId};
-use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part};
+use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part, Ring};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A limb that a step defines.
-pub(super) type Register = u32;
+pub(crate) type Register = u32;
 
 /// Where N words are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// Defined by a step.
     Register(Register),
     /// A limb of an input: its number, and the limb.
@@ -28,7 +29,7 @@ pub(super) enum Place {
 
 /// What a step does. All but [`Self::Convert`] and [`Self::InnerProduct`] define one limb.
 #[derive(Clone, Debug)]
-pub(super) enum Work {
+pub(crate) enum Work {
     Copy,
     Add,
     Sub,
@@ -86,7 +87,7 @@ pub(super) enum Work {
 
 /// One step.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(crate) struct Step {
     pub work: Work,
     /// The limb of its results, which names the task it belongs to. [`Work::Convert`] is a task by itself.
     pub limb: LimbId,
@@ -96,15 +97,26 @@ pub(super) struct Step {
 
 /// A public polynomial's limb, to be prepared once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct PlaintextLimb {
+pub(crate) struct PlaintextLimb {
     pub plaintext: u32,
     pub limb: LimbId,
     pub domain: Domain,
 }
 
+/// One limb of a public polynomial.
+pub(crate) fn plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb) -> AlignedTorus<u64> {
+    let (polynomial, limb) = (&program.plaintexts[key.plaintext as usize], ring.limb(key.limb));
+    let mut words =
+        AlignedTorus::made(program.degree.get(), |start, piece| polynomial.residues_from(limb, start, piece));
+    if key.domain == Domain::Evaluation {
+        ring.ntt(key.limb).forward(&mut words);
+    }
+    words
+}
+
 /// The steps of a program, in its order.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+pub(crate) struct Steps {
     pub steps: Vec<Step>,
     pub registers: u32,
     pub permutations: Vec<ValuePermutation>,
@@ -134,7 +146,7 @@ struct Translator<'a> {
 
 impl Steps {
     /// Of a checked program. Base conversions whose source has more than `combine_bytes` bytes go column by column.
-    pub(super) fn new(program: &KernelProgram, combine_bytes: usize) -> Self {
+    pub(crate) fn new(program: &KernelProgram, combine_bytes: usize) -> Self {
         let mut translator = Translator {
             program,
             combine_bytes,

@@ -1,0 +1,219 @@
+// Negacyclic number-theoretic transforms of many polynomials at once, to values in bit-reversed order and back (kernels/src/ntt).
+//
+// A block has a tile of words in shared memory: the whole ring where that fits, else a polynomial is a matrix of rows. Columns are transformed first, a tile being
+// 16 neighbours, then rows, a tile being several; both are levels of one and the same transform, so that nothing is multiplied in between. A thread takes up to
+// four levels in registers. Sums between butterflies are lazy (D. Harvey): below 4q forwards, below 2q backwards.
+//
+// Forwards a polynomial is made as it is loaded (`load`: a base conversion, a rescaling's residues, a digit), and may be subtracted from another one and
+// scaled as it is stored; backwards it is scaled and moved by a constant as it is stored. The factors of a limb are [N] for each direction: number 2^d + b is the
+// root of block b at depth d.
+
+#define LOG2_HELD 4
+#define HELD (1u << LOG2_HELD)
+// Of a tile of columns.
+#define LOG2_COLUMNS 4
+#define COLUMNS (1u << LOG2_COLUMNS)
+#define LOG2_ROW (LOG2_DEGREE - COLUMN_LEVELS)
+
+enum { IN_COLUMNS, IN_ROWS };
+
+#define LOG2_TILE_OF(part) ((part) == IN_COLUMNS ? COLUMN_LEVELS + LOG2_COLUMNS : LOG2_ROW_TILE)
+#define LEVELS_OF(part) ((part) == IN_COLUMNS ? COLUMN_LEVELS : LOG2_ROW)
+// Levels that lie between the tile and its first level.
+#define FIRST_LEVEL_OF(part) ((part) == IN_COLUMNS ? 0 : LOG2_ROW_TILE - LOG2_ROW)
+#define PASSES_OF(part) ((LEVELS_OF(part) + LOG2_HELD - 1) / LOG2_HELD)
+#define MOST_PASSES 4
+
+// A thread's words of one pass are first + i · 2^log2_stride of a tile; the factor of their first butterfly is number `root`.
+typedef struct {
+  u32 count, log2_stride, first, root;
+} Group;
+
+DEVICE u32 levels_of_pass(u32 part, u32 pass) {
+  const u32 left = LEVELS_OF(part) - LOG2_HELD * pass;
+  return left < LOG2_HELD ? left : LOG2_HELD;
+}
+
+DEVICE Group group_of(u32 part, u32 pass, u32 tile, u32 number) {
+  Group group;
+  group.count = levels_of_pass(part, pass);
+  const u32 level = FIRST_LEVEL_OF(part) + LOG2_HELD * pass;
+  group.log2_stride = LOG2_TILE_OF(part) - level - group.count;
+  const u32 block = number >> group.log2_stride;
+  group.first = (block << (group.log2_stride + group.count)) + (number & ((1u << group.log2_stride) - 1));
+  group.root = part == IN_COLUMNS ? (1u << level) + block : (1u << (LOG2_DEGREE - LOG2_ROW_TILE + level)) + (tile << level) + block;
+  return group;
+}
+
+// Where word `index` of a tile is in the polynomial.
+DEVICE u32 position_of(u32 part, u32 tile, u32 index) {
+  if (part == IN_ROWS) return (tile << LOG2_ROW_TILE) + index;
+  return (index >> LOG2_COLUMNS << LOG2_ROW) + (tile << LOG2_COLUMNS) + (index & (COLUMNS - 1));
+}
+
+// How far words of a group are apart in the polynomial.
+DEVICE u32 step_of(u32 part, u32 log2_stride) {
+  return part == IN_ROWS ? 1u << log2_stride : 1u << (log2_stride + LOG2_ROW - LOG2_COLUMNS);
+}
+
+// Where it is in shared memory: a word is left out after every 16, so that strides of any power of two meet all banks.
+DEVICE u32 place_of(u32 index) {
+  return index + index / 16;
+}
+
+DEVICE void forward_butterfly(u64 *a, u64 *b, Factor w, u64 q) {
+  const u64 x = reduced_once(*a, 2 * q), y = times_lazy(*b, w, q);
+  *a = x + y;
+  *b = x + 2 * q - y;
+}
+
+DEVICE void inverse_butterfly(u64 *a, u64 *b, Factor w, u64 q) {
+  const u64 x = *a, y = *b;
+  *a = reduced_once(x + y, 2 * q);
+  *b = times_lazy(x + 2 * q - y, w, q);
+}
+
+DEVICE void forward_levels(u64 x[HELD], Group group, const Factor *factors, u64 q) {
+  UNROLL for (u32 level = 0; level < LOG2_HELD; level++) {
+    if (level >= group.count) break;
+    const u32 half = 1u << (group.count - level - 1);
+    UNROLL for (u32 block = 0; block < (1u << level); block++) {
+      const Factor w = factors[(group.root << level) + block];
+      UNROLL for (u32 i = 0; i < half; i++) forward_butterfly(&x[2 * half * block + i], &x[2 * half * block + half + i], w, q);
+    }
+  }
+}
+
+DEVICE void inverse_levels(u64 x[HELD], Group group, const Factor *factors, u64 q) {
+  UNROLL for (u32 from = 1; from <= LOG2_HELD; from++) {
+    if (from > group.count) break;
+    const u32 level = group.count - from, half = 1u << (from - 1);
+    UNROLL for (u32 block = 0; block < (HELD >> from); block++) {
+      if (block >= (1u << level)) break;
+      const Factor w = factors[(group.root << level) + block];
+      UNROLL for (u32 i = 0; i < half; i++) inverse_butterfly(&x[2 * half * block + i], &x[2 * half * block + half + i], w, q);
+    }
+  }
+}
+
+// Items of a launch have a record each; a block takes one tile of one item.
+typedef struct {
+  const u64 *record;
+  const Modulus *modulus;
+  const Factor *factors;
+  u64 q;
+  u32 tile;
+} Item;
+
+DEVICE Item item_of(const u64 *records, const u32 *starts, const Modulus *moduli, const Factor *factors, u32 tiles) {
+  Item item;
+  item.record = records + starts[blockIdx.x / tiles];
+  item.modulus = moduli + item.record[0];
+  item.factors = factors + (item.record[0] << LOG2_DEGREE);
+  item.q = item.modulus->value;
+  item.tile = blockIdx.x % tiles;
+  return item;
+}
+
+#define TILES_OF(part) (1u << (LOG2_DEGREE - LOG2_TILE_OF(part)))
+
+// A value's last word on its way to memory: whether it is subtracted, and what from; the factor of the difference.
+DEVICE u64 stored(u64 lazy, const u64 *record, u32 position, u64 q) {
+  const u64 value = reduced_once(reduced_once(lazy, 2 * q), q);
+  if (!record[2]) return value;
+  const Factor factor = {record[3], record[4]};
+  return times(((const u64 *)record[2])[position] + q - value, factor, q);
+}
+
+// record: limb, result, address or 0, factor, quotient, how to load.
+DEVICE void forward_part(u32 part, Item item) {
+  u64 *words = (u64 *)shared_memory;
+  u64 *result = (u64 *)item.record[1];
+  const u64 of_result[2] = {LOAD_WORDS, item.record[1]};
+  const u64 *source = part == IN_ROWS && COLUMN_LEVELS ? of_result : item.record + 5;
+  UNROLL for (u32 pass = 0; pass < MOST_PASSES; pass++) {
+    if (pass >= PASSES_OF(part)) break;
+    const u32 count = levels_of_pass(part, pass), last = pass + 1 == PASSES_OF(part);
+    ROLLED for (u32 number = threadIdx.x; number < (1u << (LOG2_TILE_OF(part) - count)); number += blockDim.x) {
+      u64 x[HELD];
+      const Group group = group_of(part, pass, item.tile, number);
+      const u32 first = position_of(part, item.tile, group.first), step = step_of(part, group.log2_stride);
+      if (pass == 0) {
+        load(x, 1u << count, source, first, step, item.modulus);
+      } else {
+        UNROLL for (u32 i = 0; i < (1u << count); i++) x[i] = words[place_of(group.first + (i << group.log2_stride))];
+      }
+      forward_levels(x, group, item.factors, item.q);
+      if (last && part == IN_COLUMNS) {
+        UNROLL for (u32 i = 0; i < (1u << count); i++) result[first + i * step] = x[i];
+      } else {
+        UNROLL for (u32 i = 0; i < (1u << count); i++) words[place_of(group.first + (i << group.log2_stride))] = x[i];
+      }
+    }
+    if (!last || part == IN_ROWS) synchronise_block();
+  }
+  if (part == IN_COLUMNS) return;
+  ROLLED for (u32 index = threadIdx.x; index < (1u << LOG2_ROW_TILE); index += blockDim.x) {
+    const u32 position = position_of(part, item.tile, index);
+    result[position] = stored(words[place_of(index)], item.record, position, item.q);
+  }
+}
+
+// record: limb, result, address, factor (1/N in it), quotient, addend.
+DEVICE void inverse_part(u32 part, Item item) {
+  u64 *words = (u64 *)shared_memory;
+  u64 *result = (u64 *)item.record[1];
+  const u64 *source = part == IN_COLUMNS ? result : (const u64 *)item.record[2];
+  const Factor factor = {item.record[3], item.record[4]};
+  const u64 addend = item.record[5];
+  if (part == IN_ROWS) {
+    ROLLED for (u32 index = threadIdx.x; index < (1u << LOG2_ROW_TILE); index += blockDim.x) {
+      words[place_of(index)] = source[position_of(part, item.tile, index)];
+    }
+    synchronise_block();
+  }
+  UNROLL for (u32 done = 0; done < MOST_PASSES; done++) {
+    if (done >= PASSES_OF(part)) break;
+    const u32 pass = PASSES_OF(part) - 1 - done, count = levels_of_pass(part, pass);
+    ROLLED for (u32 number = threadIdx.x; number < (1u << (LOG2_TILE_OF(part) - count)); number += blockDim.x) {
+      u64 x[HELD];
+      const Group group = group_of(part, pass, item.tile, number);
+      const u32 first = position_of(part, item.tile, group.first), step = step_of(part, group.log2_stride);
+      UNROLL for (u32 i = 0; i < (1u << count); i++) {
+        x[i] = part == IN_COLUMNS && done == 0 ? source[first + i * step] : words[place_of(group.first + (i << group.log2_stride))];
+      }
+      inverse_levels(x, group, item.factors, item.q);
+      if (pass == 0) {
+        UNROLL for (u32 i = 0; i < (1u << count); i++) {
+          const u64 value = part == IN_ROWS && COLUMN_LEVELS ? x[i] : reduced_once(times(x[i], factor, item.q) + addend, item.q);
+          result[first + i * step] = value;
+        }
+      } else {
+        UNROLL for (u32 i = 0; i < (1u << count); i++) words[place_of(group.first + (i << group.log2_stride))] = x[i];
+      }
+    }
+    if (pass > 0) synchronise_block();
+  }
+}
+
+KERNEL MOST_THREADS(ROW_THREADS)
+forward_rows(const u64 *records, const u32 *starts, const Modulus *moduli, const Factor *factors) {
+  forward_part(IN_ROWS, item_of(records, starts, moduli, factors, TILES_OF(IN_ROWS)));
+}
+
+KERNEL MOST_THREADS(ROW_THREADS)
+inverse_rows(const u64 *records, const u32 *starts, const Modulus *moduli, const Factor *factors) {
+  inverse_part(IN_ROWS, item_of(records, starts, moduli, factors, TILES_OF(IN_ROWS)));
+}
+
+#if COLUMN_LEVELS
+KERNEL MOST_THREADS(COLUMN_THREADS)
+forward_columns(const u64 *records, const u32 *starts, const Modulus *moduli, const Factor *factors) {
+  forward_part(IN_COLUMNS, item_of(records, starts, moduli, factors, TILES_OF(IN_COLUMNS)));
+}
+
+KERNEL MOST_THREADS(COLUMN_THREADS)
+inverse_columns(const u64 *records, const u32 *starts, const Modulus *moduli, const Factor *factors) {
+  inverse_part(IN_COLUMNS, item_of(records, starts, moduli, factors, TILES_OF(IN_COLUMNS)));
+}
+#endif

@@ -1,0 +1,371 @@
+//! Programs on residue polynomials (CKKS, BGV) on a card.
+//!
+//! A program is prepared once ([`Executor::new`]): translated to the steps on single limbs that the CPU runtime executes too (`crate::rns::steps`), which are
+//! joined where one kernel can do several (`fusion`) and put into levels (`plan`); keys and public polynomials go to the card. A run then brings the inputs,
+//! starts what was recorded, and fetches the outputs. Nothing leaves the card meanwhile. All of it is exact arithmetic: words are the CPU's.
+
+mod fusion;
+mod plan;
+mod tables;
+#[cfg(all(test, unix))]
+mod tests;
+
+use super::{Call, Device, GpuError, Launch, Source, bytes_of};
+use crate::Progress;
+use crate::rns::RunError;
+use crate::rns::bind::{check_inputs, check_keys, check_ring};
+use crate::rns::steps::plaintext;
+use fusion::{Kernel, Space};
+use plan::{Batch, Plan};
+use polyfabric_kernels::{RingDegree, cancel};
+use polyfabric_program::rns::kernel::{KernelProgram, ValueType};
+use polyfabric_schemes::rns::{KeySet, LimbId, Ring, RnsPolynomial};
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes of new limbs after which a window ends: what nodes that run early may take.
+const WINDOW_BYTES: usize = 4 << 30;
+/// Fewest limbs of a window.
+const WINDOW_LIMBS: usize = 64;
+/// Levels that are started before a run looks whether it is still wanted.
+const LEVELS_AT_ONCE: usize = 256;
+/// Bytes of keys or public polynomials that are brought to the card at a time.
+const PIECE_BYTES: usize = 256 << 20;
+/// Residues of a centred conversion that a thread can hold.
+const MOST_SOURCES: usize = 64;
+
+/// Smallest and largest ring degree, as powers of two.
+const LOG2_DEGREES: (u32, u32) = (4, 17);
+/// Largest tile of rows of a ring that is transformed in two passes, in words; of columns, whose number is `LOG2_COLUMNS` of `kernels/ntt.cu`.
+const LOG2_ROW_TILE: u32 = 12;
+const LOG2_COLUMNS: u32 = 4;
+/// Words that a thread of a transform holds, and most threads of a block.
+const HELD: usize = 16;
+const MOST_THREADS: usize = 512;
+/// Words that a block of the other kernels takes, and its threads.
+const BLOCK_WORDS: usize = 1024;
+const WORD_THREADS: u32 = 256;
+
+/// How a ring's transforms are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    log2_degree: u32,
+    /// Levels that columns take first; 0 if a block holds the whole ring.
+    column_levels: u32,
+    log2_row_tile: u32,
+}
+
+/// Bytes of a tile in shared memory, where a word in 17 is left out.
+fn tile_bytes(log2_words: u32) -> usize {
+    let words = 1usize << log2_words;
+    (words + words / 16) * size_of::<u64>()
+}
+
+fn tile_threads(log2_words: u32) -> usize {
+    ((1 << log2_words) / HELD).clamp(32, MOST_THREADS)
+}
+
+impl Tiles {
+    /// Of a ring of `degree` on a card whose blocks can have `shared_bytes` bytes of shared memory.
+    ///
+    /// # Errors
+    /// [`GpuError::RnsRing`] if the kernels do not serve it.
+    pub fn new(degree: RingDegree, shared_bytes: usize) -> Result<Self, GpuError> {
+        let log2_degree = degree.log2();
+        let (least, most) = LOG2_DEGREES;
+        if !(least..=most).contains(&log2_degree) {
+            return Err(GpuError::RnsRing { degree: degree.get(), least: 1 << least, most: 1 << most });
+        }
+        // Two of a multiprocessor's blocks are to have a tile each where the ring is small; a large ring in one block still spares a pass over memory.
+        Ok(if tile_bytes(log2_degree) <= shared_bytes {
+            Self { log2_degree, column_levels: 0, log2_row_tile: log2_degree }
+        } else {
+            Self { log2_degree, column_levels: log2_degree / 2, log2_row_tile: LOG2_ROW_TILE }
+        })
+    }
+
+    /// The kernels for it.
+    pub fn source(self) -> Source {
+        let definitions = vec![
+            ("LOG2_DEGREE", u64::from(self.log2_degree)),
+            ("COLUMN_LEVELS", u64::from(self.column_levels)),
+            ("LOG2_ROW_TILE", u64::from(self.log2_row_tile)),
+            ("ROW_THREADS", tile_threads(self.log2_row_tile) as u64),
+            ("COLUMN_THREADS", tile_threads(self.column_levels + LOG2_COLUMNS) as u64),
+            ("MOST_SOURCES", MOST_SOURCES as u64),
+        ];
+        Source::rns(definitions, self.column_levels > 0)
+    }
+
+    /// Most shared memory that a block takes, in bytes.
+    pub fn most_shared_bytes(self) -> usize {
+        let columns = if self.column_levels > 0 { self.column_levels + LOG2_COLUMNS } else { 0 };
+        tile_bytes(self.log2_row_tile.max(columns))
+    }
+
+    /// The launches that `batch` takes.
+    fn launches(self, batch: Batch) -> Vec<Launch> {
+        let of_tiles = |kernel, log2_tile: u32| Launch {
+            kernel,
+            blocks: [(batch.count << (self.log2_degree - log2_tile)) as u32, 1],
+            threads: tile_threads(log2_tile) as u32,
+            shared_bytes: tile_bytes(log2_tile) as u32,
+        };
+        let of_words = |kernel| Launch {
+            kernel,
+            blocks: [(batch.count * (1usize << self.log2_degree).div_ceil(BLOCK_WORDS)) as u32, 1],
+            threads: WORD_THREADS,
+            shared_bytes: 0,
+        };
+        let (rows, columns) = (self.log2_row_tile, self.column_levels + LOG2_COLUMNS);
+        let in_columns = self.column_levels > 0;
+        match batch.kernel {
+            Kernel::Forward if in_columns => {
+                vec![of_tiles("forward_columns", columns), of_tiles("forward_rows", rows)]
+            }
+            Kernel::Inverse if in_columns => {
+                vec![of_tiles("inverse_rows", rows), of_tiles("inverse_columns", columns)]
+            }
+            Kernel::Forward => vec![of_tiles("forward_rows", rows)],
+            Kernel::Inverse => vec![of_tiles("inverse_rows", rows)],
+            Kernel::InnerProducts => vec![of_words("inner_products")],
+            Kernel::Sums => vec![of_words("sums")],
+            Kernel::Loads => vec![of_words("loads")],
+            Kernel::CentredConversions => vec![of_words("centred_conversions")],
+        }
+    }
+}
+
+/// What a program takes of a card, known before there are keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Launches of a run.
+    pub launches: usize,
+    /// Levels, of which each waits for the one before.
+    pub levels: usize,
+    /// Polynomials of one limb that launches compute.
+    pub nodes: usize,
+    /// Bytes of intermediate results, inputs and outputs.
+    pub value_bytes: usize,
+    /// Bytes of keys.
+    pub key_bytes: usize,
+    /// Bytes of public polynomials.
+    pub plaintext_bytes: usize,
+    /// Bytes of what kernels are told.
+    pub record_bytes: usize,
+}
+
+impl Needs {
+    fn of(plan: &Plan, program: &KernelProgram, tiles: Tiles) -> Self {
+        let limbs = |count: usize| count * program.degree.get() * size_of::<u64>();
+        Self {
+            launches: plan.levels.iter().flatten().map(|&batch| tiles.launches(batch).len()).sum(),
+            levels: plan.levels.len(),
+            nodes: plan.starts.len(),
+            value_bytes: limbs(plan.slots + plan.inputs.len()),
+            key_bytes: limbs(plan.keys.len()),
+            plaintext_bytes: limbs(plan.plaintexts.len()),
+            record_bytes: size_of_val(&plan.words[..]) + size_of_val(&plan.starts[..]),
+        }
+    }
+}
+
+fn planned(program: &KernelProgram, shared_bytes: usize) -> Result<(Plan, Tiles), RunError> {
+    program.check()?;
+    let tiles = Tiles::new(program.degree, shared_bytes)?;
+    let limb_bytes = program.degree.get() * size_of::<u64>();
+    let plan = Plan::new(program, (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS));
+    if plan.most_sources > MOST_SOURCES {
+        return Err(GpuError::Conversion { limbs: plan.most_sources, most: MOST_SOURCES }.into());
+    }
+    Ok((plan, tiles))
+}
+
+/// What `program` takes of a card whose blocks can have `shared_bytes` bytes of shared memory.
+///
+/// # Errors
+/// [`RunError`] if the program is not consistent, or not one that the kernels serve.
+pub fn needs(program: &KernelProgram, shared_bytes: usize) -> Result<Needs, RunError> {
+    let (plan, tiles) = planned(program, shared_bytes)?;
+    Ok(Needs::of(&plan, program, tiles))
+}
+
+/// A kernel program on a card, with its keys.
+pub struct Executor<D: Device> {
+    device: Arc<D>,
+    program: KernelProgram,
+    ring: Arc<Ring>,
+    needs: Needs,
+    inputs: Vec<(u32, LimbId)>,
+    outputs: Vec<(ValueType, Vec<plan::Slot>)>,
+    recordings: Vec<D::Recording>,
+    /// The words of inputs, and of slots; held while a run uses them.
+    memory: Mutex<(D::Buffer, D::Buffer)>,
+    /// What recordings read.
+    _held: Vec<D::Buffer>,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// The program's outputs, in order.
+    pub outputs: Vec<RnsPolynomial>,
+    /// From when the inputs were on the card to when the outputs were there.
+    pub on_card: Duration,
+}
+
+impl<D: Device> Executor<D> {
+    /// Prepares `program` for `keys`, and brings what it reads to `device`.
+    ///
+    /// # Errors
+    /// [`RunError`] if the program is not consistent, the keys are not those it reads, or the card does not serve or hold it.
+    pub fn new(device: &Arc<D>, program: &KernelProgram, keys: &KeySet) -> Result<Self, RunError> {
+        let (plan, tiles) = planned(program, device.shared_bytes())?;
+        let ring = Arc::clone(keys.ring());
+        check_ring(program, &ring)?;
+        check_keys(program, keys)?;
+        let kernels = device.compile(&tiles.source())?;
+        let words = program.degree.get();
+        let limb_bytes = words * size_of::<u64>();
+        let limbs = program.moduli.len();
+        // What may not fit comes first.
+        let slots = device.allocate(plan.slots * limb_bytes, "intermediate results")?;
+        let inputs = device.allocate(plan.inputs.len() * limb_bytes, "inputs")?;
+        let key = |&fusion::KeyLimb { key, row, part, limb }: &fusion::KeyLimb, words: &mut [u64]| {
+            let mut scratch = vec![0; words.len()];
+            // The keys have been checked: key and limb are there.
+            let Ok(key) = keys.get(plan.key_ids[key as usize]) else { return };
+            let position = key.limbs().iter().position(|&other| other == limb).unwrap_or(0);
+            words.copy_from_slice(key.limb(part, usize::from(row), position, &mut scratch));
+        };
+        let keys = brought(&**device, &plan.keys, words, "keys", key)?;
+        let public = |&limb: &_, words: &mut [u64]| words.copy_from_slice(&plaintext(program, &ring, limb));
+        let plaintexts = brought(&**device, &plan.plaintexts, words, "public polynomials", public)?;
+        let constants = "constants of the ring";
+        let moduli = device.upload(bytes_of(&tables::moduli(&ring, limbs)), constants)?;
+        let factors = [false, true].map(|inverse| tables::factors(&ring, limbs, inverse));
+        let [forward, inverse] = &factors;
+        let [forward, inverse] =
+            [device.upload(bytes_of(forward), constants)?, device.upload(bytes_of(inverse), constants)?];
+        drop(factors);
+        let addresses = [&slots, &inputs, &plaintexts, &keys].map(|buffer| device.address(buffer));
+        let placed = |(&word, space): (&u64, &Space)| {
+            let base = match space {
+                Space::Number => return word,
+                Space::Register => addresses[0],
+                Space::Input => addresses[1],
+                Space::Plaintext => addresses[2],
+                Space::Key => addresses[3],
+            };
+            base + word * limb_bytes as u64
+        };
+        let records: Vec<u64> = plan.words.iter().zip(&plan.spaces).map(placed).collect();
+        let told = "what kernels are told";
+        let records = device.upload(bytes_of(&records), told)?;
+        let starts = device.upload(bytes_of(&plan.starts), told)?;
+        let [records_at, starts_at, moduli_at] = [&records, &starts, &moduli].map(|buffer| device.address(buffer));
+        let [forward_at, inverse_at] = [&forward, &inverse].map(|buffer| device.address(buffer));
+        let calls = |batch: &Batch| {
+            let first = starts_at + (batch.first * size_of::<u32>()) as u64;
+            let mut arguments = vec![records_at, first, moduli_at];
+            match batch.kernel {
+                Kernel::Forward => arguments.push(forward_at),
+                Kernel::Inverse => arguments.push(inverse_at),
+                _ => {}
+            }
+            let launches = tiles.launches(*batch).into_iter();
+            launches.map(|launch| Call { launch, arguments: arguments.clone() }).collect::<Vec<_>>()
+        };
+        let levels: Vec<Vec<Vec<Call>>> = plan.levels.iter().map(|level| level.iter().map(calls).collect()).collect();
+        // SAFETY: records name limbs of the buffers, all of which this executor holds, and everything that a node reads was written in a level before.
+        let record = |levels: &[Vec<Vec<Call>>]| unsafe { device.record(&kernels, levels) };
+        let recordings = levels.chunks(LEVELS_AT_ONCE).map(record).collect::<Result<_, _>>()?;
+        let outputs = program.outputs.iter().map(|output| program.value(output.value).clone());
+        Ok(Self {
+            needs: Needs::of(&plan, program, tiles),
+            outputs: outputs.zip(plan.outputs).collect(),
+            inputs: plan.inputs,
+            device: Arc::clone(device),
+            program: program.clone(),
+            ring,
+            recordings,
+            memory: Mutex::new((inputs, slots)),
+            _held: vec![keys, plaintexts, moduli, forward, inverse, records, starts],
+        })
+    }
+
+    /// The card.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// What it takes of the card.
+    pub fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    /// Runs the program on `inputs`, one polynomial for each of its inputs, in order.
+    ///
+    /// # Errors
+    /// [`RunError`] if the inputs are not what it takes, or the card fails.
+    pub fn run(&self, inputs: &[&RnsPolynomial], progress: &dyn Progress) -> Result<Ran, RunError> {
+        check_inputs(&self.program, &self.ring, inputs)?;
+        let device = &*self.device;
+        let limb_bytes = self.program.degree.get() * size_of::<u64>();
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let (to_inputs, slots) = &*memory;
+        for (place, &(input, limb)) in self.inputs.iter().enumerate() {
+            let input = inputs[input as usize];
+            // The inputs have been checked: the limb is there.
+            let words = input.limb(input.position(limb).unwrap_or(0));
+            device.write(to_inputs, place * limb_bytes, bytes_of(words))?;
+        }
+        device.finish()?;
+        let start = Instant::now();
+        let total = self.recordings.len() as u64;
+        for (done, recording) in self.recordings.iter().enumerate() {
+            cancel::check();
+            progress.update("run", done as u64, total);
+            // SAFETY: what was recorded is held by this executor, and no other run uses its memory.
+            unsafe { device.play(recording)? };
+            device.finish()?;
+        }
+        progress.update("run", total, total);
+        let on_card = start.elapsed();
+        let fetch = |(value, slots_of): &(ValueType, Vec<plan::Slot>)| {
+            let mut output = RnsPolynomial::zero(self.program.degree, value.limbs.as_slice(), value.domain);
+            for (position, &slot) in slots_of.iter().enumerate() {
+                let words = output.limb_mut(position);
+                // SAFETY: any bytes are words.
+                let bytes = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), limb_bytes) };
+                device.read(slots, slot as usize * limb_bytes, bytes)?;
+            }
+            Ok::<_, RunError>(output)
+        };
+        let outputs = self.outputs.iter().map(fetch).collect::<Result<_, _>>()?;
+        Ok(Ran { outputs, on_card })
+    }
+}
+
+/// N words for each of `limbs`, made by `make` on all cores, on the card.
+fn brought<D: Device, L: Sync>(
+    device: &D,
+    limbs: &[L],
+    words: usize,
+    what: &'static str,
+    make: impl Fn(&L, &mut [u64]) + Sync,
+) -> Result<D::Buffer, GpuError> {
+    let limb_bytes = words * size_of::<u64>();
+    let buffer = device.allocate(limbs.len() * limb_bytes, what)?;
+    let at_once = (PIECE_BYTES / limb_bytes).clamp(1, limbs.len().max(1));
+    let mut piece = vec![0; at_once * words];
+    for (number, limbs) in limbs.chunks(at_once).enumerate() {
+        cancel::check();
+        let piece = &mut piece[..limbs.len() * words];
+        piece.par_chunks_exact_mut(words).zip(limbs).for_each(|(words, limb)| make(limb, words));
+        device.write(&buffer, number * at_once * limb_bytes, bytes_of(piece))?;
+        device.finish()?;
+    }
+    Ok(buffer)
+}

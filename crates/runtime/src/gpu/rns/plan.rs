@@ -1,0 +1,145 @@
+//! When each node runs, and in which slot of the card's memory its results are.
+//!
+//! Nodes are put into levels: each into the earliest in which everything is there that it reads, within windows of a bounded number of new limbs, which
+//! bounds the memory. All nodes of a level that run on one kernel are one launch, whatever limbs, polynomials and operations they are of.
+
+use super::fusion::{Kernel, KeyLimb, Nodes, Space};
+use crate::rns::steps::{PlaintextLimb, Register, Steps};
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_schemes::rns::{KeyId, LimbId};
+
+/// N words that nodes write, one after the other in time.
+pub(super) type Slot = u32;
+
+/// Nodes that one launch takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Batch {
+    pub kernel: Kernel,
+    /// Their first place in [`Plan::starts`].
+    pub first: usize,
+    pub count: usize,
+}
+
+/// Where everything of a program runs.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// All records, one after the other; what is in a space but [`Space::Number`] is an index of N words there.
+    pub words: Vec<u64>,
+    pub spaces: Vec<Space>,
+    /// Where the record of each node begins.
+    pub starts: Vec<u32>,
+    pub levels: Vec<Vec<Batch>>,
+    pub slots: usize,
+    pub inputs: Vec<(u32, LimbId)>,
+    pub plaintexts: Vec<PlaintextLimb>,
+    pub key_ids: Vec<KeyId>,
+    pub keys: Vec<KeyLimb>,
+    pub outputs: Vec<Vec<Slot>>,
+    /// Most residues of a centred conversion.
+    pub most_sources: usize,
+}
+
+impl Plan {
+    /// Of a checked program, with windows of so many new limbs.
+    pub(super) fn new(program: &KernelProgram, window: usize) -> Self {
+        // Conversions go target by target: a card's transforms make what they load.
+        let steps = Steps::new(program, usize::MAX);
+        let nodes = Nodes::new(program, &steps);
+        let levels = levels(&nodes, window);
+        let slots = slots(&nodes, &levels);
+        let mut plan = Self {
+            words: Vec::new(),
+            spaces: Vec::new(),
+            starts: Vec::new(),
+            levels: Vec::new(),
+            slots: slots.count as usize,
+            outputs: Vec::new(),
+            inputs: nodes.inputs,
+            plaintexts: nodes.plaintexts,
+            key_ids: steps.keys,
+            keys: nodes.keys,
+            most_sources: nodes.most_sources,
+        };
+        let slot_of = |&register: &Register| slots.of[register as usize];
+        plan.outputs = nodes.outputs.iter().map(|limbs| limbs.iter().map(slot_of).collect()).collect();
+        for mut level in levels {
+            let mut batches = Vec::new();
+            for kernel in Kernel::ALL {
+                let first = plan.starts.len();
+                let mut of_kernel: Vec<usize> =
+                    level.extract_if(.., |&mut index| nodes.nodes[index].kernel == kernel).collect();
+                of_kernel.sort_by_key(|&index| nodes.nodes[index].near);
+                for index in of_kernel {
+                    let record = &nodes.nodes[index].record;
+                    // Records are aligned as words are; there are fewer than 2^32 of them in any memory.
+                    plan.starts.push(plan.words.len() as u32);
+                    plan.words.extend(record.words.iter().zip(&record.spaces).map(|(&word, space)| match space {
+                        Space::Register => u64::from(slots.of[word as usize]),
+                        _ => word,
+                    }));
+                    plan.spaces.extend(&record.spaces);
+                }
+                let count = plan.starts.len() - first;
+                if count > 0 {
+                    batches.push(Batch { kernel, first, count });
+                }
+            }
+            plan.levels.push(batches);
+        }
+        plan
+    }
+}
+
+/// The nodes of each level.
+fn levels(nodes: &Nodes, window: usize) -> Vec<Vec<usize>> {
+    let mut defined = vec![0; nodes.registers as usize];
+    let (mut floor, mut fresh) = (0, 0);
+    let mut levels: Vec<Vec<usize>> = Vec::new();
+    for (index, node) in nodes.nodes.iter().enumerate() {
+        let level = node.reads().map(|register| defined[register as usize] + 1).fold(floor, usize::max);
+        node.results.iter().for_each(|&register| defined[register as usize] = level);
+        if levels.len() <= level {
+            levels.resize_with(level + 1, Vec::new);
+        }
+        levels[level].push(index);
+        fresh += node.results.len();
+        if fresh > window {
+            (floor, fresh) = (levels.len(), 0);
+        }
+    }
+    levels
+}
+
+struct Slots {
+    /// Of each register.
+    of: Vec<Slot>,
+    count: Slot,
+}
+
+/// Slots for all registers: one that was read for the last time is free from the next level on.
+fn slots(nodes: &Nodes, levels: &[Vec<usize>]) -> Slots {
+    const NEVER: usize = usize::MAX;
+    let mut last = vec![0; nodes.registers as usize];
+    for (level, indices) in levels.iter().enumerate() {
+        for node in indices.iter().map(|&index| &nodes.nodes[index]) {
+            node.reads().chain(node.results.iter().copied()).for_each(|register| last[register as usize] = level);
+        }
+    }
+    nodes.outputs.iter().flatten().for_each(|&register| last[register as usize] = NEVER);
+    let mut dying: Vec<Vec<Register>> = vec![Vec::new(); levels.len()];
+    let mut slots = Slots { of: vec![0; nodes.registers as usize], count: 0 };
+    let mut free: Vec<Slot> = Vec::new();
+    for (level, indices) in levels.iter().enumerate() {
+        for &register in indices.iter().flat_map(|&index| &nodes.nodes[index].results) {
+            slots.of[register as usize] = free.pop().unwrap_or_else(|| {
+                slots.count += 1;
+                slots.count - 1
+            });
+            if last[register as usize] != NEVER {
+                dying[last[register as usize]].push(register);
+            }
+        }
+        free.extend(dying[level].iter().map(|&register| slots.of[register as usize]));
+    }
+    slots
+}

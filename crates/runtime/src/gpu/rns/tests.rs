@@ -1,0 +1,178 @@
+//! Do a card's kernels give the interpreter's words, whatever the program, the ring, the keys and the order of threads?
+
+use super::plan::Plan;
+use super::{Executor, Tiles, needs};
+use crate::NoProgress;
+use crate::gpu::emulator::{Emulator, Turns};
+use crate::rns::tests::{CONVERSIONS, IDS, inputs, keys, program, random, ring, rotations};
+use crate::rns::{cpu, interpreter};
+use polyfabric_kernels::RingDegree;
+use polyfabric_program::rns::kernel::{KernelBuilder, KernelProgram, LimbSet, ValueId, ValueType};
+use polyfabric_schemes::rns::{Domain, GadgetLiteral, KeySet, Ring, RnsPolynomial};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+const BOTH: [Turns; 2] = [Turns::Forwards, Turns::Backwards];
+
+fn on_card(program: &KernelProgram, keys: &KeySet, inputs: &[&RnsPolynomial], turns: Turns) -> Vec<RnsPolynomial> {
+    let executor = Executor::new(&std::sync::Arc::new(Emulator { turns }), program, keys).unwrap();
+    // Twice: the second run meets what the first left in its memory.
+    let first = executor.run(inputs, &NoProgress).unwrap().outputs;
+    assert!(
+        first == executor.run(inputs, &NoProgress).unwrap().outputs,
+        "{}: another result of a second run",
+        program.name
+    );
+    first
+}
+
+#[test]
+fn random_programs_are_the_interpreters() {
+    for seed in 0..40 {
+        let generator = &mut StdRng::seed_from_u64(seed);
+        let (q, p) = (generator.random_range(1..6), generator.random_range(1..4));
+        let ring = ring(4 + seed as u32 % 4, q, p, generator);
+        let literal = GadgetLiteral::hybrid(q + p, 2, 0);
+        let rows = literal.digits.len();
+        let keys = keys(&ring, literal, &IDS, generator);
+        let ops = generator.random_range(1..60);
+        let program = if generator.random_bool(0.3) {
+            rotations(&ring, keys.get(IDS[0]).unwrap().gadget(), ops / 3 + 1, generator)
+        } else {
+            program(&ring, rows, ops, generator)
+        };
+        let inputs = inputs(&program, &ring, generator);
+        let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
+        let expected = interpreter::run(&program, &keys, &inputs, &NoProgress).unwrap();
+        let found = on_card(&program, &keys, &inputs, BOTH[seed as usize % 2]);
+        assert!(found == expected, "seed {seed}");
+    }
+}
+
+/// Every kernel once: transforms of what each way of loading makes, and back.
+fn every_kernel(ring: &Ring) -> KernelProgram {
+    let mut builder = KernelBuilder::new("every kernel", ring.degree(), ring.moduli()).unwrap();
+    let all = LimbSet::new(ring.limb_ids());
+    let q = LimbSet::range(0..2);
+    let x = builder.input("x", 0, ValueType::evaluation(all.clone())).unwrap();
+    let y = builder.input("x", 1, ValueType::evaluation(all.clone())).unwrap();
+    let product = builder.multiply(x, y).unwrap();
+    let digit =
+        |builder: &mut KernelBuilder, limbs| builder.mod_up(product, limbs, all.clone(), CONVERSIONS[1]).unwrap();
+    let digits: Vec<ValueId> = [q, LimbSet::range(2..3)].into_iter().map(|limbs| digit(&mut builder, limbs)).collect();
+    let (b, a) = builder.inner_product(IDS[0], &digits).unwrap();
+    for (part, value) in [b, a].into_iter().enumerate() {
+        let dropped = LimbSet::range(2..4);
+        let small = builder.mod_down(value, dropped, CONVERSIONS[part], None).unwrap();
+        let exact = builder.mod_down(small, LimbSet::range(1..2), CONVERSIONS[2], Some(65_537)).unwrap();
+        let turned =
+            builder.automorphism(small, polyfabric_kernels::automorphism::GaloisElement::rotation(ring.degree(), 3));
+        let turned = turned.unwrap();
+        let sum = builder.add(small, turned).unwrap();
+        let coefficients = builder.inverse_ntt(sum).unwrap();
+        builder.output("y", part as u16, coefficients);
+        builder.output("z", part as u16, exact);
+    }
+    builder.finish().unwrap()
+}
+
+fn every_kernel_in(log2_degree: u32, turns: Turns) {
+    let generator = &mut StdRng::seed_from_u64(u64::from(log2_degree));
+    let ring = ring(log2_degree, 3, 1, generator);
+    let keys = keys(&ring, GadgetLiteral::hybrid(4, 2, 0), &IDS, generator);
+    let program = every_kernel(&ring);
+    let inputs = inputs(&program, &ring, generator);
+    let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
+    let expected = cpu::Executor::new(&program, &keys).unwrap().run(&inputs, &NoProgress).unwrap();
+    let executor = Executor::new(&std::sync::Arc::new(Emulator { turns }), &program, &keys).unwrap();
+    assert!(executor.run(&inputs, &NoProgress).unwrap().outputs == expected, "2^{log2_degree}, {turns:?}");
+}
+
+#[test]
+fn every_kernel_is_the_processors_in_every_ring() {
+    for log2_degree in 8..=17 {
+        every_kernel_in(log2_degree, BOTH[log2_degree as usize % 2]);
+    }
+    every_kernel_in(15, Turns::Forwards);
+    every_kernel_in(16, Turns::Backwards);
+}
+
+/// A transform alone: which values it gives, in which order, is the processor's.
+#[test]
+fn transforms_invert_one_another() {
+    let generator = &mut StdRng::seed_from_u64(1);
+    let ring = ring(11, 4, 0, generator);
+    let keys = KeySet::new(std::sync::Arc::clone(&ring));
+    let mut builder = KernelBuilder::new("there and back", ring.degree(), ring.moduli()).unwrap();
+    let limbs = LimbSet::new(ring.limb_ids());
+    let x = builder.input("x", 0, ValueType { limbs, domain: Domain::Coefficient }).unwrap();
+    let there = builder.forward_ntt(x).unwrap();
+    let back = builder.inverse_ntt(there).unwrap();
+    builder.output("there", 0, there);
+    builder.output("back", 0, back);
+    let program = builder.finish().unwrap();
+    let x = random(&ring, &ring.limb_ids(), Domain::Coefficient, generator);
+    let outputs = on_card(&program, &keys, &[&x], Turns::Forwards);
+    assert_eq!(outputs[1], x);
+    for (limb, values) in outputs[0].iter() {
+        let mut expected = x.limb(usize::from(limb.0)).to_vec();
+        ring.ntt(limb).forward(&mut expected);
+        assert_eq!(values, expected, "limb {limb}");
+    }
+}
+
+/// Rotations of one ciphertext by many amounts: their kernels go together, and what only one reads is never written.
+#[test]
+fn operations_of_a_kind_are_one_launch() {
+    let generator = &mut StdRng::seed_from_u64(2);
+    let ring = ring(10, 4, 2, generator);
+    let all = LimbSet::new(ring.limb_ids());
+    let q = LimbSet::range(0..4);
+    let program = |count: u16| {
+        let mut builder = KernelBuilder::new("rotations", ring.degree(), ring.moduli()).unwrap();
+        for part in 0..count {
+            let x = builder.input("x", part, ValueType::evaluation(q.clone())).unwrap();
+            let digits = [0..2, 2..4]
+                .map(|limbs| builder.mod_up(x, LimbSet::range(limbs), all.clone(), CONVERSIONS[1]).unwrap());
+            let (b, _) = builder.inner_product(IDS[0], &digits).unwrap();
+            let b = builder.mod_down(b, LimbSet::range(4..6), CONVERSIONS[1], None).unwrap();
+            let sum = builder.add(b, x).unwrap();
+            builder.output("y", part, sum);
+        }
+        builder.finish().unwrap()
+    };
+    let [one, many] = [1, 9].map(|count| needs(&program(count), 227 << 10).unwrap());
+    assert_eq!((one.launches, one.levels), (many.launches, many.levels));
+    assert_eq!(many.nodes, 9 * one.nodes);
+    // Weighed digits, raised digits, inner products, dropped limbs, the division, the sum.
+    assert_eq!(one.launches, 6);
+    // 4 weighed, 2 · 4 raised and 4 as they are given, 6 inner products, 2 dropped, 4 divided, 4 added.
+    assert_eq!(one.nodes, 4 + 8 + 6 + 2 + 4 + 4);
+    let plan = Plan::new(&program(9), 1);
+    assert!(plan.levels.len() > many.levels, "a small window bounds what runs early");
+    assert!(plan.slots < Plan::new(&program(9), 10_000).slots);
+}
+
+#[test]
+fn rings_are_cut_for_the_card() {
+    let tiles = |log2_degree: u32, shared_bytes: usize| {
+        Tiles::new(RingDegree::new(1 << log2_degree).unwrap(), shared_bytes).unwrap()
+    };
+    assert_eq!(tiles(14, 227 << 10).column_levels, 0);
+    assert_eq!(tiles(14, 99 << 10).column_levels, 7);
+    assert_eq!(tiles(16, 227 << 10).column_levels, 8);
+    for log2_degree in 4..=17 {
+        assert!(tiles(log2_degree, 163 << 10).most_shared_bytes() <= 163 << 10);
+    }
+}
+
+#[test]
+fn keys_of_another_ring_are_refused() {
+    let generator = &mut StdRng::seed_from_u64(3);
+    let ours = ring(5, 4, 0, generator);
+    let theirs = ring(6, 4, 0, generator);
+    let keys = keys(&theirs, GadgetLiteral::hybrid(4, 2, 0), &IDS, generator);
+    let device = std::sync::Arc::new(Emulator { turns: Turns::Forwards });
+    let program = every_kernel(&ours);
+    assert!(Executor::new(&device, &program, &keys).is_err());
+}
