@@ -73,25 +73,35 @@ DEVICE void inverse_butterfly(u64 *a, u64 *b, Factor w, u64 q) {
   *b = times_lazy(x + 2 * q - y, w, q);
 }
 
+// Loops have constant bounds, so that the compiler unrolls them all and words stay in registers.
 DEVICE void forward_levels(u64 x[HELD], Group group, const Factor *factors, u64 q) {
   UNROLL for (u32 level = 0; level < LOG2_HELD; level++) {
-    if (level >= group.count) break;
-    const u32 half = 1u << (group.count - level - 1);
-    UNROLL for (u32 block = 0; block < (1u << level); block++) {
-      const Factor w = factors[(group.root << level) + block];
-      UNROLL for (u32 i = 0; i < half; i++) forward_butterfly(&x[2 * half * block + i], &x[2 * half * block + half + i], w, q);
+    if (level < group.count) {
+      const u32 half = 1u << (group.count - level - 1);
+      Factor w;
+      UNROLL for (u32 i = 0; i < HELD / 2; i++) {
+        if (i < 1u << (group.count - 1)) {
+          const u32 block = i / half, a = 2 * half * block + i % half;
+          if (i % half == 0) w = factors[(group.root << level) + block];
+          forward_butterfly(&x[a], &x[a + half], w, q);
+        }
+      }
     }
   }
 }
 
 DEVICE void inverse_levels(u64 x[HELD], Group group, const Factor *factors, u64 q) {
-  UNROLL for (u32 from = 1; from <= LOG2_HELD; from++) {
-    if (from > group.count) break;
-    const u32 level = group.count - from, half = 1u << (from - 1);
-    UNROLL for (u32 block = 0; block < (HELD >> from); block++) {
-      if (block >= (1u << level)) break;
-      const Factor w = factors[(group.root << level) + block];
-      UNROLL for (u32 i = 0; i < half; i++) inverse_butterfly(&x[2 * half * block + i], &x[2 * half * block + half + i], w, q);
+  UNROLL for (u32 done = 0; done < LOG2_HELD; done++) {
+    if (done < group.count) {
+      const u32 level = group.count - 1 - done, half = 1u << done;
+      Factor w;
+      UNROLL for (u32 i = 0; i < HELD / 2; i++) {
+        if (i < 1u << (group.count - 1)) {
+          const u32 block = i / half, a = 2 * half * block + i % half;
+          if (i % half == 0) w = factors[(group.root << level) + block];
+          inverse_butterfly(&x[a], &x[a + half], w, q);
+        }
+      }
     }
   }
 }
@@ -141,13 +151,13 @@ DEVICE void forward_part(u32 part, Item item) {
       if (pass == 0) {
         load(x, 1u << count, source, first, step, item.modulus);
       } else {
-        UNROLL for (u32 i = 0; i < (1u << count); i++) x[i] = words[place_of(group.first + (i << group.log2_stride))];
+        UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) x[i] = words[place_of(group.first + (i << group.log2_stride))];
       }
       forward_levels(x, group, item.factors, item.q);
       if (last && part == IN_COLUMNS) {
-        UNROLL for (u32 i = 0; i < (1u << count); i++) result[first + i * step] = x[i];
+        UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) result[first + i * step] = x[i];
       } else {
-        UNROLL for (u32 i = 0; i < (1u << count); i++) words[place_of(group.first + (i << group.log2_stride))] = x[i];
+        UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) words[place_of(group.first + (i << group.log2_stride))] = x[i];
       }
     }
     if (!last || part == IN_ROWS) synchronise_block();
@@ -179,17 +189,17 @@ DEVICE void inverse_part(u32 part, Item item) {
       u64 x[HELD];
       const Group group = group_of(part, pass, item.tile, number);
       const u32 first = position_of(part, item.tile, group.first), step = step_of(part, group.log2_stride);
-      UNROLL for (u32 i = 0; i < (1u << count); i++) {
-        x[i] = part == IN_COLUMNS && done == 0 ? source[first + i * step] : words[place_of(group.first + (i << group.log2_stride))];
+      UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) {
+          x[i] = part == IN_COLUMNS && done == 0 ? source[first + i * step] : words[place_of(group.first + (i << group.log2_stride))];
       }
       inverse_levels(x, group, item.factors, item.q);
       if (pass == 0) {
-        UNROLL for (u32 i = 0; i < (1u << count); i++) {
+        UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) {
           const u64 value = part == IN_ROWS && COLUMN_LEVELS ? x[i] : reduced_once(times(x[i], factor, item.q) + addend, item.q);
           result[first + i * step] = value;
         }
       } else {
-        UNROLL for (u32 i = 0; i < (1u << count); i++) words[place_of(group.first + (i << group.log2_stride))] = x[i];
+        UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) words[place_of(group.first + (i << group.log2_stride))] = x[i];
       }
     }
     if (pass > 0) synchronise_block();

@@ -1,5 +1,7 @@
 //! Do a card's kernels give the interpreter's words, whatever the program, the ring, the keys and the order of threads?
 
+mod circuits;
+
 use super::plan::Plan;
 use super::{Executor, Tiles, needs};
 use crate::NoProgress;
