@@ -2,60 +2,62 @@
 //! `cargo run --release -p polyfabric-machines --example f1_compile [-- OPERATION LOG2_DEGREE LIMBS SPECIAL CIPHERTEXTS ROUNDS]`,
 //! or of whole programs, from the text of their kernel programs: `-- FILE.kernel ...`.
 
-use polyfabric_machines::audit::residue::audit;
+use polyfabric_machines::contract::options::Given;
+use polyfabric_machines::contract::residue;
 use polyfabric_machines::engine::bound::Bound;
+use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::list::{EventList, Source};
 use polyfabric_machines::engine::totals::Totals;
-use polyfabric_machines::f1::action::Timed;
-use polyfabric_machines::f1::compile::{Compiled, compile};
+use polyfabric_machines::f1::compile::{Accepted, compile};
 use polyfabric_machines::f1::machine::F1;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::text::parse_kernel;
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 /// Cycles that no schedule of the same events falls below, by what sets them.
-fn limits(machine: &F1, compiled: &Compiled) -> BTreeMap<String, u64> {
+fn limits(machine: &F1, compiled: &Accepted) -> BTreeMap<String, u64> {
     let events = compiled.events(machine);
     let totals = Totals::of(Source::List(&events));
     Bound::of(events.resources(), &totals, &compiled.checked).limits.into_iter().collect()
 }
 
-/// Compiles the kernel program in a file: time and traffic beside the least that there can be.
-fn program(machine: &F1, file: &str) {
+/// Nanoseconds that this process has had a processor: what others run beside it does not count. By the clock where the system does not say.
+fn processor_time(since: Instant) -> u64 {
+    let told = std::fs::read_to_string("/proc/self/schedstat").ok();
+    let first = told.as_deref().and_then(|text| text.split_whitespace().next()?.parse().ok());
+    first.unwrap_or_else(|| since.elapsed().as_nanos() as u64)
+}
+
+/// Compiles the kernel program in a file, checks and audits it and reports on it, as `simulate` does: how fast that is, time and traffic
+/// beside the least that there can be, and a hash of the compiled program, which tells two compilers apart.
+fn program(description: &Description, file: &str) {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
     let program = parse_kernel(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
     let begin = Instant::now();
-    let compiled = match compile(machine, &program) {
-        Ok(compiled) => compiled,
+    let before = processor_time(begin);
+    let simulated = match residue::map(description, &program, "", &Given::new()) {
+        Ok(simulated) => simulated,
         Err(error) => return println!("{file}: {error}"),
     };
-    let minutes = begin.elapsed().as_secs_f64() / 60.0;
-    let instructions = compiled.translation.graph.len();
-    let traffic = compiled.traffic(machine);
-    let total = traffic.total() as f64;
-    let classes: Vec<String> = traffic
-        .classes()
-        .iter()
-        .map(|(name, bytes)| format!("{name} {:.1} %", 100.0 * *bytes as f64 / total))
-        .collect();
+    let minutes = (processor_time(begin) - before) as f64 / 60e9;
+    let report = simulated.report();
+    let instructed = simulated.instructed().unwrap_or_else(|error| panic!("{file}: {error}"));
+    let instructions = instructed.instructions();
+    let total = report.traffic_bytes["total"] as f64;
+    let mut hasher = DefaultHasher::new();
+    instructed.save().hash(&mut hasher);
     println!(
-        "{}: {instructions} instructions, {:.2} million a minute, {} cycles, {:.1} MiB, {:.1} % not compulsory: {}; phase 2 {}",
+        "{}: {instructions} instructions, {:.2} million a minute of processor time, {} cycles, {:.1} MiB, {:.1} % not compulsory, compiled {:016x}",
         program.name,
         instructions as f64 / minutes * 1e-6,
-        compiled.checked.cycles,
+        report.cycles,
         total / f64::from(1 << 20),
-        100.0 * traffic.not_compulsory() as f64 / total,
-        classes.join(", "),
-        compiled.movement.cycles,
+        100.0 * report.not_compulsory_bytes.unwrap_or(0) as f64 / total,
+        hasher.finish(),
     );
-    println!("    limits {:?}", limits(machine, &compiled));
-    let bytes = compiled.actions.len() * size_of::<Timed>();
-    let actions = compiled.actions.len() as f64 / instructions as f64;
-    println!("    {actions:.2} actions and {:.0} bytes of them an instruction", bytes as f64 / instructions as f64);
-    let begin = Instant::now();
-    let audited = audit(&program, &compiled.events(machine), &compiled.names());
-    println!("    audit {:.2} s: {audited:?}", begin.elapsed().as_secs_f64());
+    println!("    limits {:?}, traffic {:?}", report.limits, report.traffic_bytes);
 }
 
 fn main() {
@@ -90,7 +92,7 @@ fn main() {
         println!("    {:.1} cycles an operation, units' bound {:.1}", slope(&cycles), slope(&bounds));
     };
     if arguments.first().is_some_and(|argument| argument.ends_with(".kernel")) {
-        arguments.iter().for_each(|file| program(&machine, file));
+        arguments.iter().for_each(|file| program(&description, file));
         return;
     }
     if let [operation, numbers @ ..] = &arguments[..] {

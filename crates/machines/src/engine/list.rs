@@ -17,7 +17,7 @@ pub trait EventList {
 
     /// The instructions that the components are given, if they lie in off-chip memory too and are fetched over what the channels have
     /// idle.
-    fn instructions(&self) -> Option<Instructions> {
+    fn instructions(&self) -> Option<&Instructions> {
         None
     }
 }
@@ -31,7 +31,7 @@ impl<L: EventList + ?Sized> EventList for &L {
         (**self).visit(visit);
     }
 
-    fn instructions(&self) -> Option<Instructions> {
+    fn instructions(&self) -> Option<&Instructions> {
         (**self).instructions()
     }
 }

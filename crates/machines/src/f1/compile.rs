@@ -1,4 +1,4 @@
-//! From a kernel program to a schedule that the checker has accepted: all phases in a row.
+//! From a kernel program to a schedule, all phases in a row; and to one that the checker has accepted.
 
 use super::action::{Action, Timed};
 use super::advance::advance;
@@ -16,6 +16,7 @@ use super::translate::{Translation, TranslationError, translate};
 use crate::engine::checker::{Checked, Violation};
 use crate::rns::traffic::Traffic;
 use polyfabric_program::rns::kernel::KernelProgram;
+use std::ops::Deref;
 use std::time::Duration;
 
 /// Who decides what is on chip when.
@@ -44,8 +45,23 @@ pub struct Compiled {
     pub movement: Movement,
     /// Phase 3: what every component does in every cycle.
     pub actions: Vec<Timed>,
+}
+
+/// A compiled program that the checker has accepted.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    /// The program.
+    pub compiled: Compiled,
     /// What the checker saw.
     pub checked: Checked,
+}
+
+impl Deref for Accepted {
+    type Target = Compiled;
+
+    fn deref(&self) -> &Compiled {
+        &self.compiled
+    }
 }
 
 impl Compiled {
@@ -56,7 +72,7 @@ impl Compiled {
 
     /// Every event on `machine`.
     pub fn events<'a>(&'a self, machine: &'a F1) -> Expansion<'a> {
-        Expansion::of_checked(&self.translation.graph, &self.actions, machine, &self.geometry)
+        Expansion::of_existing(&self.translation.graph, &self.actions, machine, &self.geometry)
     }
 
     /// What the names in the events stand for.
@@ -100,7 +116,7 @@ pub enum CompileError {
 ///
 /// # Errors
 /// [`CompileError`].
-pub fn compile(machine: &F1, program: &KernelProgram) -> Result<Compiled, CompileError> {
+pub fn compile(machine: &F1, program: &KernelProgram) -> Result<Accepted, CompileError> {
     compile_with(machine, program, Scheduler::Priority)
 }
 
@@ -108,7 +124,17 @@ pub fn compile(machine: &F1, program: &KernelProgram) -> Result<Compiled, Compil
 ///
 /// # Errors
 /// [`CompileError`].
-pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler) -> Result<Compiled, CompileError> {
+pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler) -> Result<Accepted, CompileError> {
+    let compiled = scheduled(machine, program, scheduler)?;
+    let checked = check(&compiled.translation.graph, &compiled.actions, machine, &compiled.geometry)?;
+    Ok(Accepted { compiled, checked })
+}
+
+/// Compiles `program` for whoever holds the schedule against machine and program then.
+///
+/// # Errors
+/// [`CompileError`].
+pub fn scheduled(machine: &F1, program: &KernelProgram, scheduler: Scheduler) -> Result<Compiled, CompileError> {
     let geometry = machine.geometry(program.degree)?;
     let mut ordered =
         advance(order(translate(program, geometry.subpolynomials())?, machine, &geometry), machine, &geometry);
@@ -123,8 +149,7 @@ pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler)
     let actions = shortest(&ordered, &movement, machine, &geometry)?;
     let Ordered { translation, groups, .. } = ordered;
     let actions = fetch::behind(actions, &translation.graph, machine, &geometry);
-    let checked = check(&translation.graph, &actions, machine, &geometry)?;
-    Ok(Compiled { geometry, translation, groups, movement, actions, checked })
+    Ok(Compiled { geometry, translation, groups, movement, actions })
 }
 
 /// Phase 3 with runs of equal operations in all clusters at once, if there are any, and without; whichever is shorter.

@@ -3,7 +3,7 @@
 //! The mapper is `rns-vector`: clusters of vector units for residue polynomials, composed in a machine file. F1 is a machine of it.
 
 use super::arithmetic::Units;
-use super::compile::{CompileError, Compiled, Scheduler, compile_with};
+use super::compile::{CompileError, Compiled, Scheduler, scheduled};
 use super::estimate::{Estimate as GroupEstimate, RESOURCES};
 use super::expand;
 use super::machine::{F1, GeometryError, LowThroughput, WORD_BYTES};
@@ -230,7 +230,7 @@ impl ResidueMachine for RnsVector {
         let options = Options::of(options)?;
         let figures = variant(machine, program, options.low_throughput)?;
         let failed = |cause| MachineError::mapping(machine, &program.name, cause);
-        let compiled = compile_with(&figures, program, options.scheduler).map_err(failed)?;
+        let compiled = scheduled(&figures, program, options.scheduler).map_err(failed)?;
         Ok(Box::new(Mapped { compiled, machine: figures }))
     }
 
@@ -245,7 +245,7 @@ impl ResidueMachine for RnsVector {
         let figures = variant(machine, program, low_throughput)?;
         let failed =
             |cause: SavedError| MachineError::Saved { program: program.name.to_string(), cause: Box::new(cause) };
-        let compiled = load_saved(bytes, &figures, program).map_err(failed)?;
+        let compiled = load_saved(bytes, &figures, program).map_err(failed)?.compiled;
         Ok(Box::new(Mapped { compiled, machine: figures }))
     }
 }

@@ -102,8 +102,8 @@ struct Scheduler<'a> {
     home: &'a [u16],
     /// The last start of an instruction of short latency in every cluster.
     front: Vec<u64>,
-    /// The cycles of the last reads for a crossbar, which further clusters can still receive.
-    given: HashMap<Source, VecDeque<u64>>,
+    /// Of every place, as [`Geometry::line`] numbers them, the cycles of the last reads for a crossbar, which further clusters can still receive.
+    given: Vec<VecDeque<u64>>,
     multicast: bool,
     register_banks: u64,
     /// The bank in which a value is wanted.
@@ -181,7 +181,7 @@ impl<'a> Scheduler<'a> {
             stored: HashMap::new(),
             home,
             front: vec![0; machine.clusters],
-            given: HashMap::new(),
+            given: vec![VecDeque::new(); geometry.lines(machine)],
             multicast: machine.multicast,
             register_banks: machine.register_banks as u64,
             preferred: HashMap::new(),

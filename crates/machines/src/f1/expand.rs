@@ -16,9 +16,9 @@
 //! A bank's port and accesses, and a register file's, are those of the memories.
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
+use super::fetch;
 use super::graph::{Function, Graph, LeafClass, UnitKind};
 use super::machine::{F1, Geometry, WORD_BYTES};
-use super::stream::{encoded_bytes, starts, streams};
 use crate::engine;
 use crate::engine::calendar::Calendar;
 use crate::engine::checker::{Checked, Hazard, Violation};
@@ -29,6 +29,7 @@ use crate::engine::schedule::{
 };
 use polyfabric_kernels::cancel;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
 /// Vectors of switching keys.
@@ -209,6 +210,10 @@ pub struct Expansion<'a> {
     /// Number of the first unit of each kind, and of the first port of each way.
     units: [usize; 4],
     ports: usize,
+    /// Kind of operation of each of the graph's functions.
+    kinds: Vec<KindId>,
+    /// When its instructions start, once somebody has asked.
+    instructions: OnceCell<Instructions>,
 }
 
 impl<'a> Expansion<'a> {
@@ -222,7 +227,7 @@ impl<'a> Expansion<'a> {
         machine: &'a F1,
         geometry: &'a Geometry,
     ) -> Result<Self, Violation> {
-        let expansion = Self::of_checked(graph, actions, machine, geometry);
+        let expansion = Self::of_existing(graph, actions, machine, geometry);
         for timed in expansion.actions.iter() {
             cancel::check();
             if let Err(what) = expansion.exists(timed) {
@@ -233,8 +238,8 @@ impl<'a> Expansion<'a> {
         Ok(expansion)
     }
 
-    /// Of `actions` that have passed the checker.
-    pub fn of_checked(graph: &'a Graph, actions: &'a [Timed], machine: &'a F1, geometry: &'a Geometry) -> Self {
+    /// Of `actions` that name only what there is: a compiler's, and those that [`Self::new`] has seen.
+    pub fn of_existing(graph: &'a Graph, actions: &'a [Timed], machine: &'a F1, geometry: &'a Geometry) -> Self {
         let mut actions = Cow::Borrowed(actions);
         if !actions.is_sorted_by_key(|timed| timed.cycle) {
             actions.to_mut().sort_by_key(|timed| timed.cycle);
@@ -247,7 +252,8 @@ impl<'a> Expansion<'a> {
         }
         let line = geometry.vector.get() as u64 * WORD_BYTES;
         let resources = resources(machine, geometry);
-        Self { graph, machine, geometry, actions, resources, line, units, ports }
+        let kinds = graph.functions().iter().map(|&function| kind_of(function)).collect();
+        Self { graph, machine, geometry, actions, resources, line, units, ports, kinds, instructions: OnceCell::new() }
     }
 
     /// Whether everything that an action names is there; what is not.
@@ -466,7 +472,7 @@ impl<'a> Expansion<'a> {
                 let kind = function.unit();
                 let number = usize::from(cluster) * self.machine.units[kind as usize] + usize::from(unit);
                 event.resource = Resource((self.units[kind as usize] + number) as u32);
-                event.op.kind = kind_of(function);
+                event.op.kind = self.kinds[self.graph.function_number(instruction as usize)];
                 event.occupancy = self.geometry.occupancy_of(kind) as u32;
                 for (_, source, value) in self.operands(instruction, operands) {
                     let place = match source {
@@ -524,9 +530,8 @@ impl EventList for Expansion<'_> {
         let _ = until(&mut calendar, i64::MAX);
     }
 
-    fn instructions(&self) -> Option<Instructions> {
-        let streams = streams(self.graph, &self.actions, self.machine, self.geometry);
-        let bytes = encoded_bytes(&streams);
-        Some(Instructions { starts: starts(&streams), bytes, latency: self.machine.memory_latency })
+    fn instructions(&self) -> Option<&Instructions> {
+        let found = || fetch::instructions(self.graph, &self.actions, self.machine, self.geometry);
+        Some(self.instructions.get_or_init(found))
     }
 }

@@ -137,6 +137,11 @@ impl Graph {
         self.functions[self.function[index] as usize]
     }
 
+    /// The place of what instruction `index` does among [`Self::functions`].
+    pub fn function_number(&self, index: usize) -> usize {
+        self.function[index] as usize
+    }
+
     /// What instruction `index` reads.
     pub fn operands(&self, index: usize) -> &[Vector] {
         &self.operands[index][..self.function(index).operands()]

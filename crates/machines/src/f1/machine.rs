@@ -1,5 +1,6 @@
 //! F1's figures, checked, and the latencies that follow from its structure.
 
+use super::action::Source;
 use super::graph::{Function, UnitKind};
 use super::units::{AutomorphismUnit, Shape, ShapeError, Transpose};
 use crate::rns::subpolynomials::Subpolynomials;
@@ -237,6 +238,23 @@ impl Geometry {
     /// The same of a kind of unit.
     pub fn latency_of(&self, kind: UnitKind) -> u64 {
         self.latency[kind as usize]
+    }
+
+    /// Lines of the scratchpad and of all register files.
+    pub(super) fn lines(&self, machine: &F1) -> usize {
+        machine.banks * self.slots + machine.clusters * self.registers
+    }
+
+    /// The line that a crossbar takes a vector from, numbered through a scratchpad of so many `banks` and then the register files; none
+    /// for a unit's own register file.
+    pub(super) fn line(&self, of: Source, banks: usize) -> Option<usize> {
+        match of {
+            Source::Register(_) => None,
+            Source::Scratchpad(slot) => Some(usize::from(slot.bank) * self.slots + usize::from(slot.index)),
+            Source::Cluster(from) => {
+                Some(banks * self.slots + usize::from(from.cluster) * self.registers + usize::from(from.index))
+            }
+        }
     }
 
     /// Cycles that a vector occupies a unit of a kind.

@@ -29,14 +29,35 @@ impl Reservations {
     /// The first cycle from `from` on at which `duration` cycles are free.
     pub fn earliest(&self, from: u64, duration: u64) -> u64 {
         let mut at = from.max(self.floor);
-        let first = self.busy.partition_point(|&(_, end)| end <= at);
-        for &(start, end) in self.busy.iter().skip(first) {
+        let first = self.first(|(_, end)| end > at);
+        for &(start, end) in self.busy.range(first..) {
             if at + duration <= start {
                 break;
             }
             at = at.max(end);
         }
         at
+    }
+
+    /// The place of the first busy interval that lies `behind` something, as do all after it. It is sought from the end, where most
+    /// of what is asked for lies.
+    fn first(&self, behind: impl Fn((u64, u64)) -> bool) -> usize {
+        let (mut high, mut step) = (self.busy.len(), 1);
+        let mut low = loop {
+            match high.checked_sub(step) {
+                Some(place) if behind(self.busy[place]) => (high, step) = (place, 2 * step),
+                Some(place) => break place + 1,
+                None => break 0,
+            }
+        };
+        while low < high {
+            let middle = low.midpoint(high);
+            match behind(self.busy[middle]) {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+        }
+        high
     }
 
     /// Nothing can be reserved before `cycle` any more.
@@ -53,7 +74,7 @@ impl Reservations {
     /// Reserves `duration` cycles from `at` on, which are free.
     pub fn reserve(&mut self, at: u64, duration: u64) {
         let end = at + duration;
-        let position = self.busy.partition_point(|&(start, _)| start < at);
+        let position = self.first(|(start, _)| start >= at);
         let joins_previous = position > 0 && self.busy[position - 1].1 == at;
         let joins_next = self.busy.get(position).is_some_and(|&(start, _)| start == end);
         match (joins_previous, joins_next) {

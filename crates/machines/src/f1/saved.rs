@@ -11,7 +11,7 @@
 
 use super::action::{Action, Destination, Register, Slot, Source, Timed};
 use super::bytes::{BytesError, Reader, put};
-use super::compile::Compiled;
+use super::compile::{Accepted, Compiled};
 use super::expand::check;
 use super::graph::Graph;
 use super::machine::{F1, GeometryError};
@@ -136,7 +136,7 @@ fn fields(action: Action) -> (u8, [Option<u64>; 7]) {
 ///
 /// # Errors
 /// [`SavedError`].
-pub fn load(bytes: &[u8], machine: &F1, program: &KernelProgram) -> Result<Compiled, SavedError> {
+pub fn load(bytes: &[u8], machine: &F1, program: &KernelProgram) -> Result<Accepted, SavedError> {
     let [header @ .., version] = bytes.get(..5).ok_or(SavedError::Magic)? else { return Err(SavedError::Magic) };
     if header != MAGIC {
         return Err(SavedError::Magic);
@@ -165,7 +165,8 @@ pub fn load(bytes: &[u8], machine: &F1, program: &KernelProgram) -> Result<Compi
     }
     reader.finish()?;
     let checked = check(&translation.graph, &actions, machine, &geometry)?;
-    Ok(Compiled { geometry, translation, groups, movement, actions, checked })
+    let compiled = Compiled { geometry, translation, groups, movement, actions };
+    Ok(Accepted { compiled, checked })
 }
 
 /// An order of all instructions in which each follows what it reads.

@@ -62,8 +62,15 @@ pub struct Instruction {
 impl Instruction {
     /// Bytes of the compact form.
     pub fn bytes(self) -> u64 {
-        let (_, numbers) = code(self.operation);
-        1 + numbers.into_iter().flatten().chain([self.wait]).map(bytes_of).sum::<u64>()
+        self.operation.bytes() + bytes_of(self.wait)
+    }
+}
+
+impl Operation {
+    /// Bytes of the compact form, without the cycles to wait.
+    pub fn bytes(self) -> u64 {
+        let (_, [first, second]) = code(self);
+        1 + first.map_or(0, bytes_of) + second.map_or(0, bytes_of)
     }
 }
 
@@ -85,74 +92,15 @@ pub struct StreamError(#[from] BytesError);
 
 /// The streams of a schedule, in the order of their components.
 pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry) -> Vec<Stream> {
-    let network = machine.depth.network;
     let mut events: BTreeMap<Component, Vec<(u64, Operation)>> = BTreeMap::new();
-    let mut at = |component, cycle, operation| events.entry(component).or_default().push((cycle, operation));
-    // A place gives once to as many clusters as a crossbar connects to it in the same cycle.
     let mut given: HashSet<(Source, u64)> = HashSet::new();
-    let mut reads = |source, cycle| given.insert((source, cycle)) || !machine.multicast;
     for timed in actions {
         cancel::check();
-        let start = timed.cycle;
-        match timed.action {
-            Action::Load { stack, slot, value } => {
-                at(Component::Stack(stack), start, Operation::Load(value));
-                at(Component::Bank(slot.bank), start + geometry.load_latency, Operation::Take(slot.index));
+        each(graph, timed, machine, geometry, |component, cycle, operation, read| {
+            if read.is_none_or(|source| given.insert((source, cycle)) || !machine.multicast) {
+                events.entry(component).or_default().push((cycle, operation));
             }
-            Action::Store { stack, slot, value } => {
-                at(Component::Bank(slot.bank), start, Operation::Give(slot.index));
-                at(Component::Stack(stack), start, Operation::Store(value));
-            }
-            Action::Fetch { slot, register, .. } => {
-                if reads(Source::Scratchpad(slot), start) {
-                    at(Component::Bank(slot.bank), start, Operation::Give(slot.index));
-                }
-                at(Component::Port(0, register.cluster), start + network, Operation::Connect(slot.bank));
-                at(Component::Registers(register.cluster), start + network, Operation::Take(register.index));
-            }
-            Action::WriteBack { register, slot, .. } => {
-                at(Component::Registers(register.cluster), start, Operation::Give(register.index));
-                at(Component::Port(1, register.cluster), start, Operation::Connect(slot.bank));
-                at(Component::Bank(slot.bank), start + network, Operation::Take(slot.index));
-            }
-            Action::Forward { from, to, .. } => {
-                if reads(Source::Cluster(from), start) {
-                    at(Component::Registers(from.cluster), start, Operation::Give(from.index));
-                }
-                at(Component::Port(2, to.cluster), start + network, Operation::Connect(from.cluster));
-                at(Component::Registers(to.cluster), start + network, Operation::Take(to.index));
-            }
-            Action::Execute { instruction, cluster, unit, operands, result } => {
-                let function = graph.function(instruction as usize);
-                let distinct = if operands[0] == operands[1] { &operands[..1] } else { &operands[..] };
-                for operand in distinct {
-                    match *operand {
-                        Source::Register(index) => at(Component::Registers(cluster), start, Operation::Give(index)),
-                        Source::Scratchpad(slot) => {
-                            if reads(*operand, start - network) {
-                                at(Component::Bank(slot.bank), start - network, Operation::Give(slot.index));
-                            }
-                            at(Component::Port(0, cluster), start, Operation::Connect(slot.bank));
-                        }
-                        Source::Cluster(from) => {
-                            if reads(*operand, start - network) {
-                                at(Component::Registers(from.cluster), start - network, Operation::Give(from.index));
-                            }
-                            at(Component::Port(2, cluster), start, Operation::Connect(from.cluster));
-                        }
-                    }
-                }
-                at(Component::Unit(function.unit(), cluster, unit), start, Operation::Compute(function));
-                let end = start + geometry.latency(function);
-                match result {
-                    Destination::Register(index) => at(Component::Registers(cluster), end, Operation::Take(index)),
-                    Destination::Scratchpad(slot) => {
-                        at(Component::Port(1, cluster), end, Operation::Connect(slot.bank));
-                        at(Component::Bank(slot.bank), end + network, Operation::Take(slot.index));
-                    }
-                }
-            }
-        }
+        });
     }
     let stream = |(component, mut events): (Component, Vec<(u64, Operation)>)| {
         events.sort_by_key(|&(cycle, _)| cycle);
@@ -166,37 +114,80 @@ pub fn streams(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geomet
     events.into_iter().map(stream).collect()
 }
 
-/// The cycle in which each instruction starts, in order, with its bytes.
-pub fn starts(streams: &[Stream]) -> Vec<(u64, u64)> {
-    let mut starts = Vec::with_capacity(streams.iter().map(|stream| stream.instructions.len()).sum());
-    for stream in streams {
-        let mut cycle = stream.begin;
-        for instruction in &stream.instructions {
-            cancel::check();
-            starts.push((cycle, instruction.bytes()));
-            cycle += instruction.wait;
+/// The operations of an action: calls `at` with the component, the cycle and the operation, and with the place from which a crossbar
+/// takes a vector, if it does: that gives once to as many clusters as a crossbar connects to it in the same cycle.
+pub(super) fn each(
+    graph: &Graph,
+    timed: &Timed,
+    machine: &F1,
+    geometry: &Geometry,
+    mut at: impl FnMut(Component, u64, Operation, Option<Source>),
+) {
+    let (network, start) = (machine.depth.network, timed.cycle);
+    match timed.action {
+        Action::Load { stack, slot, value } => {
+            at(Component::Stack(stack), start, Operation::Load(value), None);
+            at(Component::Bank(slot.bank), start + geometry.load_latency, Operation::Take(slot.index), None);
+        }
+        Action::Store { stack, slot, value } => {
+            at(Component::Bank(slot.bank), start, Operation::Give(slot.index), None);
+            at(Component::Stack(stack), start, Operation::Store(value), None);
+        }
+        Action::Fetch { slot, register, .. } => {
+            at(Component::Bank(slot.bank), start, Operation::Give(slot.index), Some(Source::Scratchpad(slot)));
+            at(Component::Port(0, register.cluster), start + network, Operation::Connect(slot.bank), None);
+            at(Component::Registers(register.cluster), start + network, Operation::Take(register.index), None);
+        }
+        Action::WriteBack { register, slot, .. } => {
+            at(Component::Registers(register.cluster), start, Operation::Give(register.index), None);
+            at(Component::Port(1, register.cluster), start, Operation::Connect(slot.bank), None);
+            at(Component::Bank(slot.bank), start + network, Operation::Take(slot.index), None);
+        }
+        Action::Forward { from, to, .. } => {
+            at(Component::Registers(from.cluster), start, Operation::Give(from.index), Some(Source::Cluster(from)));
+            at(Component::Port(2, to.cluster), start + network, Operation::Connect(from.cluster), None);
+            at(Component::Registers(to.cluster), start + network, Operation::Take(to.index), None);
+        }
+        Action::Execute { instruction, cluster, unit, operands, result } => {
+            let function = graph.function(instruction as usize);
+            let distinct = if operands[0] == operands[1] { &operands[..1] } else { &operands[..] };
+            for &operand in distinct {
+                let (giver, index, port) = match operand {
+                    Source::Register(index) => {
+                        at(Component::Registers(cluster), start, Operation::Give(index), None);
+                        continue;
+                    }
+                    Source::Scratchpad(slot) => (Component::Bank(slot.bank), slot.index, (0, slot.bank)),
+                    Source::Cluster(from) => (Component::Registers(from.cluster), from.index, (2, from.cluster)),
+                };
+                at(giver, start - network, Operation::Give(index), Some(operand));
+                at(Component::Port(port.0, cluster), start, Operation::Connect(port.1), None);
+            }
+            at(Component::Unit(function.unit(), cluster, unit), start, Operation::Compute(function), None);
+            let end = start + geometry.latency(function);
+            match result {
+                Destination::Register(index) => at(Component::Registers(cluster), end, Operation::Take(index), None),
+                Destination::Scratchpad(slot) => {
+                    at(Component::Port(1, cluster), end, Operation::Connect(slot.bank), None);
+                    at(Component::Bank(slot.bank), end + network, Operation::Take(slot.index), None);
+                }
+            }
         }
     }
-    starts.sort_unstable();
-    starts
-}
-
-/// Bytes of the compact form.
-pub fn encoded_bytes(streams: &[Stream]) -> u64 {
-    let head = |stream: &Stream| {
-        let [kind, first, second] = stream.component.numbers();
-        [kind, first, second, stream.begin, stream.instructions.len() as u64].map(bytes_of).iter().sum::<u64>()
-    };
-    let body = |stream: &Stream| stream.instructions.iter().map(|instruction| instruction.bytes()).sum::<u64>();
-    bytes_of(streams.len() as u64) + streams.iter().map(|stream| head(stream) + body(stream)).sum::<u64>()
 }
 
 /// Bytes of a number, seven bits of it a byte.
-fn bytes_of(number: u64) -> u64 {
+pub(super) fn bytes_of(number: u64) -> u64 {
     u64::from((64 - (number | 1).leading_zeros()).div_ceil(7))
 }
 
 impl Component {
+    /// Bytes of the heading of its stream of so many instructions in the compact form.
+    pub(super) fn head_bytes(self, begin: u64, instructions: u64) -> u64 {
+        let [kind, first, second] = self.numbers();
+        [kind, first, second, begin, instructions].map(bytes_of).iter().sum()
+    }
+
     fn numbers(self) -> [u64; 3] {
         match self {
             Component::Unit(kind, cluster, unit) => [kind as u64, u64::from(cluster), u64::from(unit)],

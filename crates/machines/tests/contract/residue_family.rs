@@ -43,7 +43,7 @@ impl Listed {
         let events = mapped.events();
         let mut listed = Vec::new();
         Source::List(&*events).each(&mut |event, _| listed.push(event.clone()));
-        Self { resources: events.resources().clone(), events: listed, instructions: events.instructions() }
+        Self { resources: events.resources().clone(), events: listed, instructions: events.instructions().cloned() }
     }
 
     /// With one event changed.
@@ -84,8 +84,8 @@ impl EventList for Listed {
         let _ = self.events.iter().try_for_each(visit);
     }
 
-    fn instructions(&self) -> Option<Instructions> {
-        self.instructions.clone()
+    fn instructions(&self) -> Option<&Instructions> {
+        self.instructions.as_ref()
     }
 }
 

@@ -88,15 +88,14 @@ impl Scheduler<'_> {
 
     /// The first read of `origin` in `from` or later that one more cluster can receive.
     fn joined(&self, origin: Source, from: u64) -> Option<u64> {
-        self.given.get(&origin)?.iter().copied().filter(|&at| at >= from).min()
+        let reads = &self.given[self.geometry.line(origin, self.banks.len())?];
+        reads.iter().copied().filter(|&at| at >= from).min()
     }
 
     /// One more cluster receives what `origin` gives in `at`; whether it is read then for another one.
     fn give(&mut self, origin: Source, at: u64) -> bool {
-        if matches!(origin, Source::Register(_)) || !self.multicast {
-            return false;
-        }
-        let reads = self.given.entry(origin).or_default();
+        let Some(line) = self.geometry.line(origin, self.banks.len()).filter(|_| self.multicast) else { return false };
+        let reads = &mut self.given[line];
         if reads.contains(&at) {
             return true;
         }

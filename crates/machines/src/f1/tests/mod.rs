@@ -66,7 +66,7 @@ struct Sums {
 }
 
 fn sums(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &Geometry) -> Sums {
-    let events = Expansion::of_checked(graph, actions, machine, geometry);
+    let events = Expansion::of_existing(graph, actions, machine, geometry);
     let totals = Totals::of(Source::List(&events));
     let resources = crate::f1::expand::resources(machine, geometry);
     let busy = UnitKind::ALL.map(|kind| {

@@ -3,7 +3,7 @@
 use super::orders::listing_2;
 use super::paper;
 use crate::f1::action::{Action, Slot};
-use crate::f1::compile::{Compiled, Scheduler, compile, compile_with};
+use crate::f1::compile::{Accepted, Scheduler, compile, compile_with};
 use crate::f1::expand::check;
 use crate::f1::machine::F1;
 use crate::f1::saved::{SavedError, load, save};
@@ -11,7 +11,7 @@ use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 
 const SHAPE: Shape = Shape { log2_degree: 10, limbs: 2, special: 1, ciphertexts: 2, rounds: 1 };
 
-fn same(a: &Compiled, b: &Compiled) {
+fn same(a: &Accepted, b: &Accepted) {
     assert_eq!((&a.actions, &a.groups, &a.checked), (&b.actions, &b.groups, &b.checked));
     assert_eq!((a.movement.peak, a.movement.cycles), (b.movement.peak, b.movement.cycles));
     assert_eq!(a.geometry, b.geometry);
@@ -84,7 +84,7 @@ fn parts_that_do_not_exist_are_refused() {
     let program = build(Operation::Ntt, SHAPE).expect("a program");
     let compiled = compile(&machine, &program).expect("it compiles");
     let nothing = |edit: &dyn Fn(&mut Action)| {
-        let mut changed = compiled.clone();
+        let mut changed = compiled.compiled.clone();
         changed.actions.iter_mut().for_each(|timed| edit(&mut timed.action));
         match load(&save(&changed), &machine, &program) {
             Err(SavedError::Violation(violation)) => violation.message,

@@ -1,6 +1,7 @@
 //! Do the streams hold what the schedule does, survive their binary form, and weigh little; and are damaged ones refused?
 
 use super::paper;
+use crate::engine::list::EventList;
 use crate::f1::action::Action;
 use crate::f1::compile::compile;
 use crate::f1::graph::UnitKind;
@@ -73,6 +74,12 @@ fn instructions_come_before_they_start() {
     }
     let brought = |until: u64| idle[..until as usize].iter().sum::<f64>() * machine.stack_bytes;
     needed.sort_unstable();
+    // What the checker is told of the streams is what they are.
+    let told = compiled.events(&machine);
+    let told = told.instructions().expect("they lie in memory");
+    let of_cycle = |same: &[(u64, u64)]| (same[0].0, same.iter().map(|&(_, bytes)| bytes).sum::<u64>());
+    assert_eq!(told.starts, needed.chunk_by(|a, b| a.0 == b.0).map(of_cycle).collect::<Vec<_>>());
+    assert_eq!(told.bytes, encode(&found).len() as u64);
     let mut bytes = 0;
     for (position, &(cycle, more)) in needed.iter().enumerate() {
         bytes += more;

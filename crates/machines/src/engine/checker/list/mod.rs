@@ -40,7 +40,7 @@ pub(super) fn check(list: &dyn EventList, primary_classes: &[String]) -> Result<
     judge.until(i64::MAX)?;
     judge.nothing_left()?;
     if let Some(instructions) = instructions {
-        fetch::check(list.resources(), &instructions, &judge.transfers)?;
+        fetch::check(list.resources(), instructions, &judge.transfers)?;
     }
     let cycles = judge.end;
     let stalls = judge.waits.map_or_else(Vec::new, |waits| waits.finish(list.resources(), cycles));
