@@ -2,6 +2,7 @@
 //! `cargo run --release -p polyfabric-machines --example f1_compile [-- OPERATION LOG2_DEGREE LIMBS SPECIAL CIPHERTEXTS ROUNDS]`,
 //! or of whole programs, from the text of their kernel programs: `-- FILE.kernel ...`.
 
+use polyfabric_kernels::clock::processor_seconds;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::residue;
 use polyfabric_machines::engine::bound::Bound;
@@ -23,25 +24,17 @@ fn limits(machine: &F1, compiled: &Accepted) -> BTreeMap<String, u64> {
     Bound::of(events.resources(), &totals, &compiled.checked).limits.into_iter().collect()
 }
 
-/// Nanoseconds that this process has had a processor: what others run beside it does not count. By the clock where the system does not say.
-fn processor_time(since: Instant) -> u64 {
-    let told = std::fs::read_to_string("/proc/self/schedstat").ok();
-    let first = told.as_deref().and_then(|text| text.split_whitespace().next()?.parse().ok());
-    first.unwrap_or_else(|| since.elapsed().as_nanos() as u64)
-}
-
 /// Compiles the kernel program in a file, checks and audits it and reports on it, as `simulate` does: how fast that is, time and traffic
 /// beside the least that there can be, and a hash of the compiled program, which tells two compilers apart.
 fn program(description: &Description, file: &str) {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
     let program = parse_kernel(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
-    let begin = Instant::now();
-    let before = processor_time(begin);
+    let before = processor_seconds();
     let simulated = match residue::map(description, &program, "", &Given::new()) {
         Ok(simulated) => simulated,
         Err(error) => return println!("{file}: {error}"),
     };
-    let minutes = (processor_time(begin) - before) as f64 / 60e9;
+    let minutes = (processor_seconds() - before) / 60.0;
     let report = simulated.report();
     let instructed = simulated.instructed().unwrap_or_else(|error| panic!("{file}: {error}"));
     let instructions = instructed.instructions();
