@@ -115,6 +115,8 @@ NOT_MET: dict[str, dict[str, tuple[str, ...]]] = {
             "bootstrap: digit extraction",
         ),
         "runtime/src/gpu/cuda.rs": (
+            "take what it works on",
+            "start what was recorded",
             "shared memory",
             "give its results",
             "blocks of",
@@ -225,6 +227,8 @@ NOT_MET: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "of a computer with a card, or with half of its driver": {
         "runtime/src/gpu/error.rs": (
+            "coefficients on slots, but this one has",
+            "a centred base conversion takes",
             "no GPU here: the library of NVIDIA's driver, libcuda, was not",
             "the kernels cannot be compiled: the library of CUDA's run-time",
             "; attach a card, or run on cpu",
