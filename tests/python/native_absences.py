@@ -384,7 +384,6 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
             "; that is so of every default parameter set, so name one with",
             "none of them runs there; name a set with parameters (--params)",
         ),
-        "planner/src/slots/mod.rs": ("a bound takes every error at its worst, and a whole run with",),
         "planner/src/slots/set_choice.rs": (
             '; give one of your own, parameters="FILE.toml" (--params)',
             "; name one with parameters (--params)",
@@ -392,7 +391,6 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
         "program/src/rns/approximation/chebyshev.rs": (
             "; take an interval on which it is finite",
             "was wanted; allow a higher degree, a shorter interval or a",
-            "rounds; lower the degree or widen the gap",
         ),
         "program/src/rns/homomorphic/builder.rs": (
             "integers modulo t have no bits after the point; use mul_plain",
@@ -410,7 +408,6 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
             "nodes; use vector operations instead of one node an element",
         ),
         "program/src/rns/levels/error.rs": (
-            "take parameters with at least",
             ", or encrypt the inputs higher",
             "bootstrap",
             "encrypt the inputs higher, or",
@@ -436,7 +433,6 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
         "program/src/rns/noise/fit.rs": (": they would wrap around; scale the inputs down, or keep it at",),
         "program/src/rns/noise/report.rs": (
             "bits were asked for; take a larger scale,",
-            ": nothing would be left of output",
             "; check that the inputs are within their bounds, and report it",
         ),
         "program/src/rns/signature.rs": ("; get it again from whoever serves the program",),
@@ -495,7 +491,6 @@ NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "program/src/tfhe/noise/mod.rs": (
             "); use smaller weights or a narrower range, or accept this with",
-            "); ask for fewer bits of circuit privacy (--circuit-privacy),",
             ", though none does alone; use fewer look-ups, or accept this",
             "has no key-switch gadget, but a key switch is asked for; choose",
             "no default parameter set brings what a public key encrypts",

@@ -200,6 +200,11 @@ def damaged(words: str, change: Callable[[bytes], bytes]) -> list[Call]:
 
 
 FILES = [
+    call(
+        lambda _: server().execute(pf.Client(pf.Specification.of(ELEMENTS)).encrypt({"x": [0, 1]})),
+        "and one of CKKS is needed; bring the file that was written for this program",
+        lambda _: server().execute(request()),
+    ),
     *damaged("bring a fresh copy", flipped),
     *damaged("it was cut off, bring a fresh copy", lambda data: data[:-9]),
     *damaged("something was appended, bring a fresh copy", lambda data: data + b"1"),
@@ -242,7 +247,7 @@ ELEMENT_PROGRAMS = [
     programs(
         B4,
         lambda x: pf.sum(x),
-        "use a gate, or turn the Boolean into an integer by a look-up",
+        "use a gate, as x & y, or make an integer of each by a look-up, as pf.lookup(x, [0, 1])",
         lambda x: x[0] & x[1],
         lambda x: pf.sum(pf.lookup(x, [0, 1])),
     ),
@@ -267,7 +272,26 @@ ELEMENT_PROGRAMS = [
 
 
 SIGN = traced(lambda x: pf.chebyshev(x, np.sin, 7, (-0.25, 0.25)), x=R4)
+THREE = traced(lambda x: x**8, x=R4)
+SMALL = traced(lambda x: x * 1e9, x=pf.Real.bounded(1e-9).vector(4))
 SLOT_PROGRAMS = [
+    plans(
+        (THREE, {"parameters": "ckks-depth-1"}),
+        "take parameters with at least 2 more level(s)",
+        (THREE, {"parameters": "ckks-depth-3"}),
+    ),
+    call(
+        lambda _: SMALL.run({"x": [1e-9, 0, 0, 0]}),
+        "scale the numbers up to about 1 before they are encrypted",
+        lambda _: traced(lambda x: x * 1, x=R4).run({"x": [1, 0, 0, 0]}),
+    ),
+    programs(
+        R4,
+        lambda x: pf.sign(x, gap=1e-6, degrees=[63, 63, 63]),
+        "lower that degree",
+        lambda x: pf.sign(x, gap=1e-6, degrees=[7, 7, 7]),
+        lambda x: pf.sign(x, gap=1e-6, degrees=[31, 31]),
+    ),
     programs(R4, lambda x: x.at_level(99), "ask for a lower level", lambda x: x.at_level(1), parameters="ckks-depth-2"),
     plans(
         (traced(lambda x: x.bootstrap(), x=R4), {"parameters": "ckks-depth-2"}),
@@ -535,6 +559,17 @@ def saved(at: Path, change: Callable[[bytes], bytes] = bytes) -> Any:
 
 
 OTHERS = [
+    plans(
+        (ELEMENTS, {"parameters": "polyfabric-2-p128-t64", "circuit_privacy": 20}),
+        "(6.0 bits fit); ask for fewer bits of circuit privacy (--circuit-privacy)",
+        (ELEMENTS, {"parameters": "polyfabric-2-p128-t64", "circuit_privacy": 6}),
+        (ELEMENTS, {"circuit_privacy": 5}),
+    ),
+    plans(
+        (ELEMENTS, {"parameters": TINY, "circuit_privacy": 40}),
+        "(not even 0 bits fit); name a set with less noise",
+        (ELEMENTS, {"circuit_privacy": 6}),
+    ),
     call(lambda at: saved(at, lambda _: b"garbage" * 9), "`simulate --save` writes them", saved),
     call(lambda at: saved(at, lambda data: data[:-5]), "the compiled program is damaged: compile it again", saved),
     call(

@@ -119,7 +119,7 @@ fn too_deep_programs_are_refused_at_the_first_node_that_does_not_fit() {
     let program = program(8, |b| {
         let x = b.input("x")?;
         let mut power = x;
-        for line in 1..5 {
+        for line in 1..7 {
             b.at(at(line));
             power = b.mul(power, x)?;
         }
@@ -128,7 +128,7 @@ fn too_deep_programs_are_refused_at_the_first_node_that_does_not_fit() {
     let error = Plan::new(&program, &chain(3), &rules(LevelPolicy::Lowest, 3)).expect_err("too deep");
     assert_eq!(
         error.to_string(),
-        "model.py:4: mul %4 uses 1 level(s), but its operand %3 is at level 0, after the inputs' 3; take parameters with at least 1 more level(s), or with bootstrapping"
+        "model.py:4: mul %4 uses 1 level(s), but its operand %3 is at level 0, after the inputs' 3; take parameters with at least 3 more level(s), or with bootstrapping"
     );
 }
 

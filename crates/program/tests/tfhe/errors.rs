@@ -32,7 +32,7 @@ fn building() {
     let cases: [(Step, &str); 12] = [
         (
             |p, x, b| p.add(x, b),
-            "add: the operand is boolean, but an integer or a torus value is needed; use a gate, or turn the Boolean into an integer by a look-up",
+            "add: the operand is boolean, but an integer or a torus value is needed; use a gate, as x & y, or make an integer of each by a look-up, as pf.lookup(x, [0, 1])",
         ),
         (|p, x, _| p.add_clear(x, &[1, 2]), "add_clear: the operands have 4 and 2 elements; make the lengths equal"),
         (

@@ -28,10 +28,20 @@ pub enum FormatError {
         error: std::io::Error,
     },
     /// Another program's file.
-    #[error("this is no Polyfabric file (it does not start with {expected}); check the path")]
+    #[error("this is no Polyfabric file (it does not start with {expected}); give one that Polyfabric wrote")]
     Magic {
         /// How files of the wanted family start.
         expected: String,
+    },
+    /// A file of another scheme.
+    #[error(
+        "this is a file of {found}, and one of {expected} is needed; bring the file that was written for this program"
+    )]
+    Scheme {
+        /// Its scheme.
+        found: &'static str,
+        /// The one that is read.
+        expected: &'static str,
     },
     /// A format that this version does not read.
     #[error(

@@ -241,12 +241,25 @@ pub fn load<S: Storable>(path: &Path) -> Result<S, FileError> {
     read_from(&mut file, metadata.len()).map_err(wrap)
 }
 
+/// The scheme whose files start so.
+fn scheme_of(magic: [u8; 8]) -> Option<&'static str> {
+    match &magic {
+        b"PLYF_BGV" => Some("BGV"),
+        b"PLYFCKKS" => Some("CKKS"),
+        b"PLYFTFHE" => Some("TFHE"),
+        _ => None,
+    }
+}
+
 /// Reads the content of a file of `length` bytes.
 pub(crate) fn read_from<S: Storable>(source: &mut dyn Read, length: u64) -> Result<S, FormatError> {
     let mut reader = Reader::new(source, length);
     let mut magic = [0; 8];
     reader.bytes("the file's mark", &mut magic)?;
     if magic != S::Family::MAGIC {
+        if let (Some(found), Some(expected)) = (scheme_of(magic), scheme_of(S::Family::MAGIC)) {
+            return Err(FormatError::Scheme { found, expected });
+        }
         return Err(FormatError::Magic { expected: String::from_utf8_lossy(&S::Family::MAGIC).into_owned() });
     }
     let version = reader.u32("the format version")?;

@@ -47,7 +47,7 @@ pub enum ApproximationError {
     },
     /// Remez' exchange did not settle.
     #[error(
-        "the minimax exchange for degree {degree} on [{low}, {high}] did not settle in {rounds} rounds; lower the degree or widen the gap"
+        "the minimax exchange for degree {degree} on [{low}, {high}] did not settle in {rounds} rounds; lower that degree"
     )]
     NoMinimax {
         /// Degree.

@@ -26,6 +26,10 @@ impl CompositeSign {
         let (mut stages, mut errors) = (Vec::new(), Vec::new());
         for &degree in degrees {
             let (stage, error) = minimax_odd(low, high, degree)?;
+            // 0 is as close to ±1: what the exchange gives is rounding, where the degree is too high for so small a gap.
+            if error >= 1.0 {
+                return Err(ApproximationError::NoMinimax { degree, low, high, rounds: ROUNDS });
+            }
             stages.push(stage);
             errors.push(error);
             (low, high) = (1.0 - error, 1.0 + error);

@@ -29,7 +29,7 @@ pub enum LevelError {
         needed: usize,
         /// The highest level of the program's inputs.
         start: usize,
-        /// How many levels are missing here.
+        /// How many levels the program lacks in all.
         short: usize,
         /// What there is beside parameters of more levels: bootstrapping, and higher levels for the inputs.
         remedies: [bool; 2],
@@ -91,7 +91,7 @@ pub enum LevelError {
     },
 }
 
-/// What gives `operand` the levels that it is short of.
+/// What gives `operand`, and what follows it, the levels that they are short of.
 fn more_levels(operand: NodeId, short: usize, [bootstraps, higher]: [bool; 2]) -> String {
     let parameters = format!("take parameters with at least {short} more level(s)");
     match (bootstraps, higher) {

@@ -216,7 +216,7 @@ pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec
                         level: available,
                         needed,
                         start,
-                        short: needed - available,
+                        short: missing_levels(program, rules),
                         remedies: [rules.bootstrapping.is_some(), start < rules.top],
                     }
                 })?
@@ -225,6 +225,23 @@ pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec
         levels.push(level);
     }
     Ok(levels)
+}
+
+/// The levels that inputs and bootstrappings lack for the whole program, and not for its first node that lacks some.
+fn missing_levels(program: &Program, rules: &PlanRules) -> usize {
+    let mut levels: Vec<i64> = Vec::with_capacity(program.nodes().len());
+    for (id, node) in program.iter() {
+        let operands = node.operands.iter().filter(|&&operand| !program.node(operand).is_public());
+        let available = operands.map(|operand| levels[operand.index()]).min().unwrap_or(0);
+        levels.push(match (&node.op, rules.bootstrapping) {
+            (Op::Input { level, .. }, _) => level.unwrap_or(rules.top) as i64,
+            (Op::Constant { .. }, _) => 0,
+            (Op::ModSwitch { level }, _) => available.min(*level as i64),
+            (Op::Bootstrap { .. }, Some((_, level))) => level as i64,
+            _ => available - levels_used(program, id) as i64,
+        });
+    }
+    usize::try_from(-levels.iter().copied().min().unwrap_or(0)).unwrap_or(0)
 }
 
 fn highest_start(program: &Program, levels: &[usize], rules: &PlanRules) -> usize {

@@ -62,7 +62,8 @@ pub enum NoiseFailure {
     },
     /// No bit of an output is left, whatever the inputs within their bounds.
     #[error(
-        "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale 2^{scale:.1}, and values up to 2^{magnitude:.1}: nothing would be left of output {output:?}; take a larger scale, or {remedy}"
+        "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale 2^{scale:.1}, and values up to 2^{magnitude:.1}: nothing would be left of output {output:?}; {}take a larger scale, or {remedy}",
+        scaled_up(*.magnitude)
     )]
     NothingLeft {
         /// "file:line: ", or nothing.
@@ -108,6 +109,14 @@ pub struct NoiseReport {
     /// Every node that an output depends on and that is not public.
     pub nodes: Vec<NodeReport>,
     special_primes: usize,
+}
+
+/// What helps values that are small, of which scales have bits to spare.
+fn scaled_up(log2_magnitude: f64) -> &'static str {
+    match log2_magnitude < -1.0 {
+        true => "scale the numbers up to about 1 before they are encrypted, ",
+        false => "",
+    }
 }
 
 impl NoiseReport {

@@ -208,7 +208,7 @@ impl Builder {
                 op,
                 found: node.element,
                 expected: "an integer or a torus value",
-                remedy: "use a gate, or turn the Boolean into an integer by a look-up",
+                remedy: "use a gate, as x & y, or make an integer of each by a look-up, as pf.lookup(x, [0, 1])",
             })),
             _ => Ok(node),
         }

@@ -165,9 +165,10 @@ pub enum NoiseError {
     /// An output leaves its budget once its error is hidden.
     #[error(
         "{}output {:?} (%{}): with noise that hides with {bits} bits how it was computed, {} decodes wrongly with probability 2^{:.1}, more than 2^{target:.1}, \
-         with parameter set {parameters} ({}); ask for fewer bits of circuit privacy (--circuit-privacy), name a set with less noise, or accept this with max_failure (--max-failure)",
+         with parameter set {parameters} ({}); {}name a set with less noise, or accept this with max_failure (--max-failure)",
         place_of(&.output.location), .output.name, .output.node, .output.element, .output.log2_failure,
-        .most.map_or("not even 0 bits fit".to_owned(), |most| format!("{:.1} bits fit", (most * 10.0).floor() / 10.0))
+        .most.map_or("not even 0 bits fit".to_owned(), |most| format!("{:.1} bits fit", (most * 10.0).floor() / 10.0)),
+        .most.map_or("", |_| "ask for fewer bits of circuit privacy (--circuit-privacy), ")
     )]
     Privacy {
         /// The parameter set.

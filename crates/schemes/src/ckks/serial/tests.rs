@@ -132,7 +132,7 @@ fn files_on_disk() {
     let error = load::<Ciphertexts>(&path).expect_err("another kind").to_string();
     assert!(error.ends_with("this file holds a CKKS client key, not CKKS ciphertexts; give the other file"), "{error}");
     let error = load::<crate::tfhe::AnyClientKey>(&path).expect_err("another family").to_string();
-    assert!(error.contains("does not start with PLYFTFHE"), "{error}");
+    assert!(error.contains("this is a file of CKKS, and one of TFHE is needed"), "{error}");
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 

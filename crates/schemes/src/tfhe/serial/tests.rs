@@ -203,7 +203,7 @@ fn messages_name_cause_values_and_remedy() {
     );
     assert_eq!(
         message(b"PK\x03\x04 something else entirely"),
-        "this is no Polyfabric file (it does not start with PLYFTFHE); check the path"
+        "this is no Polyfabric file (it does not start with PLYFTFHE); give one that Polyfabric wrote"
     );
     let mut other = whole.clone();
     other[8] = 9;
