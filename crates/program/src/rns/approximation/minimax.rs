@@ -73,13 +73,15 @@ impl CompositeSign {
     }
 }
 
+/// Most rounds of an exchange.
+const ROUNDS: usize = 60;
+
 /// Σ over odd k of c_k·T_k(x/high), closest to 1 on \[low, high\], and its largest deviation there.
 ///
 /// The (degree + 1)/2 odd functions are a Haar system on an interval without 0, so the best one is the one that deviates
 /// by ±e, alternating, at (degree + 3)/2 points: solved for on a set of points, which is then exchanged for the places of
 /// the largest deviations until these agree (E. Remez, 1934; M. J. D. Powell, Approximation Theory and Methods, chapter 8).
 fn minimax_odd(low: f64, high: f64, degree: usize) -> Result<(ChebyshevSeries, f64), ApproximationError> {
-    const ROUNDS: usize = 60;
     check_parameter("odd degree of a stage of the sign", degree as f64, 1.0, 63.0)?;
     if degree.is_multiple_of(2) {
         return Err(ApproximationError::Parameter {
@@ -116,7 +118,6 @@ fn minimax_odd(low: f64, high: f64, degree: usize) -> Result<(ChebyshevSeries, f
 /// Where `height` is largest between the neighbours of `x`, a point of the ascending `grid`; its ends are what they are. With a gap near 0 a stage's
 /// error is near 1, and what it leaves of the gap is the difference: far less than what a maximum loses between points of the grid.
 fn highest_between(grid: &[f64], x: f64, height: impl Fn(f64) -> f64) -> f64 {
-    const ROUNDS: usize = 60;
     let place = grid.partition_point(|&point| point < x);
     if place == 0 || place + 1 >= grid.len() {
         return x;
