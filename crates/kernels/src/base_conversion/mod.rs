@@ -151,7 +151,17 @@ impl BaseConverter {
         let constants = to.moduli.iter().zip(&rows).map(constant).collect();
         let limbs = |basis: &RnsBasis| basis.moduli.iter().map(|&modulus| limb(modulus)).collect();
         let (from_limbs, to_limbs) = (limbs(&from), limbs(&to));
-        Self { multiple: t, inverses, rows, constants, exact: ExactQuotient::new(&from), from_limbs, to_limbs, from, to }
+        Self {
+            multiple: t,
+            inverses,
+            rows,
+            constants,
+            exact: ExactQuotient::new(&from),
+            from_limbs,
+            to_limbs,
+            from,
+            to,
+        }
     }
 
     /// The source basis.

@@ -199,6 +199,17 @@ mod tests {
     }
 
     #[test]
+    fn what_rounding_ruins_is_refused() {
+        for (gap, degrees) in [(0.009_884_169_884_169_885, vec![63]), (1e-6, vec![59]), (1e-3, vec![61, 7])] {
+            let error = CompositeSign::new(gap, &degrees).unwrap_err();
+            assert!(
+                matches!(error, ApproximationError::NoMinimax { low, .. } if low == gap),
+                "{gap}, {degrees:?}: {error}"
+            );
+        }
+    }
+
+    #[test]
     fn holds_its_error() {
         for (bits, degrees) in [
             (7, vec![7, 7]),
