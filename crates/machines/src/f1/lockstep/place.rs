@@ -4,6 +4,7 @@ use super::Columns;
 use super::pattern::{Operand, Pattern};
 use super::reserve::Table;
 use super::residence::Residence;
+use super::search::Choice;
 use super::stagger::{Latencies, Stagger};
 use crate::f1::graph::UnitKind;
 use crate::f1::machine::{F1, Geometry};
@@ -31,22 +32,6 @@ const JOIN: u64 = 1;
 
 /// Beats before its reader in which a vector is brought to a register.
 const FETCH: u64 = 8;
-
-/// The order in which instructions get their places: those of one operation, and among them, marked, those that prepare the next.
-pub type Order = Vec<(bool, u32)>;
-
-/// How a schedule is sought.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
-    /// The order.
-    pub order: Order,
-    /// Registers for values that wait long.
-    pub registers: usize,
-    /// Whether only products with the hint wait for their turn, and not everything.
-    pub eager: bool,
-    /// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
-    pub patient: u64,
-}
 
 /// When an operation finds a value that it reads from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +130,7 @@ pub struct Placer<'a> {
     residence: Residence,
     eager: bool,
     patient: u64,
+    prompt: bool,
     banks: u64,
     beat: u64,
     latencies: Latencies,
@@ -296,6 +282,7 @@ impl<'a> Placer<'a> {
             residence,
             eager: choice.eager,
             patient: choice.patient,
+            prompt: choice.prompt,
             banks: machine.register_banks as u64,
             beat: geometry.occupancy,
             latencies,
@@ -397,10 +384,9 @@ impl<'a> Placer<'a> {
 
     /// What is ready long before its turn waits outside the registers.
     fn not_before(&self, row: usize, place: u32) -> u64 {
+        let waits = |of: usize| of == row && (!self.eager || self.reads_hint(place)) || self.prompt && of + 1 == row;
         match self.turns[self.here] {
-            (of, turn) if of == row && (!self.eager || self.reads_hint(place)) => {
-                turn.saturating_sub(self.latencies.of(self.pattern.unit(place)) + self.beat)
-            }
+            (of, turn) if waits(of) => turn.saturating_sub(self.latencies.of(self.pattern.unit(place)) + self.beat),
             _ => 0,
         }
     }

@@ -1,6 +1,6 @@
 //! The way to place an operation that gives the shortest schedule: a search from a good one on.
 
-use super::place::{Choice, Given, Order, Placed, place};
+use super::place::{Given, Placed, place};
 
 /// Where in an operation the preparation of the next one begins and ends, at first, as parts of it.
 const AHEAD: [[f64; 2]; 3] = [[1.0, 1.0], [0.85, 0.9], [0.6, 1.0]];
@@ -20,6 +20,25 @@ const SLACK: u64 = 2;
 /// Beats by which a way may be worse than the current one and still take its place, at first; fewer later, and none in the end.
 const ALLOWANCE: u64 = 4;
 
+/// The order in which instructions get their places: those of one operation, and among them, marked, those that prepare the next.
+pub type Order = Vec<(bool, u32)>;
+
+/// How a schedule is sought.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The order.
+    pub order: Order,
+    /// Registers for values that wait long.
+    pub registers: usize,
+    /// Whether only products with the hint wait for their turn, and not everything.
+    pub eager: bool,
+    /// Beats that a vector of the hint waits for the port from the clusters before it takes the one from the scratchpad.
+    pub patient: u64,
+    /// Whether what prepares the next operation waits for its turn in this one. Where nothing else holds it back it may come so early
+    /// that its results take the registers of this operation.
+    pub prompt: bool,
+}
+
 /// What is varied.
 #[derive(Clone, Debug)]
 struct Way {
@@ -33,6 +52,8 @@ struct Way {
     abreast: usize,
     /// Beats that a vector of the hint waits for the port from the clusters.
     patient: u64,
+    /// Whether the preparation of the next operation waits for its turn.
+    prompt: bool,
 }
 
 /// A way, and what comes of it.
@@ -72,7 +93,11 @@ impl<'a> Search<'a> {
         let limbs: Vec<usize> = (0..self.stages.last()?.len()).collect();
         let registers = self.given.geometry.registers;
         let held = || (0..registers).step_by((registers / 16).max(1));
-        for registers in held() {
+        // The preparation waits for its turn where there is no schedule otherwise.
+        for (prompt, registers) in [false, true].into_iter().flat_map(|prompt| held().map(move |held| (prompt, held))) {
+            if prompt && self.best.as_ref().is_some_and(|best| !best.way.prompt) {
+                break;
+            }
             for [begin, end] in AHEAD {
                 let part =
                     |index: usize| begin + (end - begin) * index as f64 / prepared.max(2).saturating_sub(1) as f64;
@@ -80,7 +105,7 @@ impl<'a> Search<'a> {
                 for eager in [false, true] {
                     if self.given.attempts.get() < effort / 2 {
                         let (ahead, limbs) = (ahead.clone(), limbs.clone());
-                        self.attempt(Way { registers, eager, ahead, limbs, abreast: 1, patient: 1 }, 0);
+                        self.attempt(Way { registers, eager, ahead, limbs, abreast: 1, patient: 1, prompt }, 0);
                     }
                 }
             }
@@ -189,6 +214,6 @@ impl<'a> Search<'a> {
             order.push((false, place));
         }
         order.extend(first.iter().flat_map(|tasks| &tasks[next..]).flatten().map(|&place| (true, place)));
-        Choice { order, registers: way.registers, eager: way.eager, patient: way.patient }
+        Choice { order, registers: way.registers, eager: way.eager, patient: way.patient, prompt: way.prompt }
     }
 }
