@@ -10,7 +10,7 @@ use super::lockstep::planned;
 use super::machine::{F1, Geometry, GeometryError};
 use super::meaning::Names;
 use super::movement::{self, Movement};
-use super::order::{Group, Ordered, order, reordered};
+use super::order::{Group, Ordered, order, orders, reordered};
 use super::stream::{Stream, streams};
 use super::translate::{Translation, TranslationError, translate};
 use crate::engine::checker::{Checked, Violation};
@@ -18,6 +18,9 @@ use crate::rns::traffic::Traffic;
 use polyfabric_program::rns::kernel::KernelProgram;
 use std::ops::Deref;
 use std::time::Duration;
+
+/// Instructions up to which a program is scheduled in several orders: a longer one takes minutes and gigabytes in each.
+const TRIED: usize = 1 << 22;
 
 /// Who decides what is on chip when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,20 +139,43 @@ pub fn compile_with(machine: &F1, program: &KernelProgram, scheduler: Scheduler)
 /// [`CompileError`].
 pub fn scheduled(machine: &F1, program: &KernelProgram, scheduler: Scheduler) -> Result<Compiled, CompileError> {
     let geometry = machine.geometry(program.degree)?;
-    let mut ordered =
-        advance(order(translate(program, geometry.subpolynomials())?, machine, &geometry), machine, &geometry);
-    let movement = match scheduler {
-        Scheduler::Priority => movement::schedule(&ordered.translation.graph, machine, &geometry),
+    let translation = translate(program, geometry.subpolynomials())?;
+    let (ordered, movement, Scheduled { actions, .. }) = match scheduler {
+        Scheduler::Priority => soonest(orders(translation, TRIED, machine, &geometry), machine, &geometry)?,
         Scheduler::Csr { limit } => {
+            let mut ordered = advance(order(translation, machine, &geometry), machine, &geometry);
             let sequence = csr::order(&ordered.translation.graph, machine, &geometry, limit)?;
             let sequence = renumber(&mut ordered, sequence);
-            csr::allocate(&ordered.translation.graph, &sequence, machine, &geometry)
+            let movement = csr::allocate(&ordered.translation.graph, &sequence, machine, &geometry);
+            let scheduled = shortest(&ordered, &movement, machine, &geometry)?;
+            (ordered, movement, scheduled)
         }
     };
-    let actions = shortest(&ordered, &movement, machine, &geometry)?;
     let Ordered { translation, groups, .. } = ordered;
     let actions = fetch::behind(actions, &translation.graph, machine, &geometry);
     Ok(Compiled { geometry, translation, groups, movement, actions })
+}
+
+/// Of several orders the one whose schedule ends first, with phases 2 and 3 of it.
+fn soonest(
+    (first, others): (Ordered, Option<Ordered>),
+    machine: &F1,
+    geometry: &Geometry,
+) -> Result<(Ordered, Movement, Scheduled), CompileError> {
+    let scheduled = |ordered| {
+        let ordered = advance(ordered, machine, geometry);
+        let movement = movement::schedule(&ordered.translation.graph, machine, geometry);
+        let scheduled = shortest(&ordered, &movement, machine, geometry)?;
+        Ok::<_, CompileError>((ordered, movement, scheduled))
+    };
+    let mut best = scheduled(first)?;
+    if let Some(ordered) = others {
+        let other = scheduled(ordered)?;
+        if other.2.end < best.2.end {
+            best = other;
+        }
+    }
+    Ok(best)
 }
 
 /// Phase 3 with runs of equal operations in all clusters at once, if there are any, and without; whichever is shorter.
@@ -158,10 +184,10 @@ fn shortest(
     movement: &Movement,
     machine: &F1,
     geometry: &Geometry,
-) -> Result<Vec<Timed>, CycleError> {
+) -> Result<Scheduled, CycleError> {
     let apart = cycle::schedule(&ordered.translation.graph, &ordered.home, movement, &[], machine, geometry)?;
     let together = together(ordered, movement, machine, geometry)?.filter(|together| together.end < apart.end);
-    Ok(together.unwrap_or(apart).actions)
+    Ok(together.unwrap_or(apart))
 }
 
 /// Phase 3 with runs of equal operations in all clusters at once; nothing if there are none that have a schedule.

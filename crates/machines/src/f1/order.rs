@@ -65,27 +65,65 @@ struct Operation {
     waits: u32,
 }
 
-/// Orders `translation` for `machine`.
+/// How many operations that share a hint are a group, at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    /// As many as there is room for, one for each cluster.
+    Full,
+    /// Of those so many that clusters share them evenly: fewer use the hint at a time, and no cluster has more to do than another.
+    Even,
+}
+
+/// Orders `translation` for `machine`, with groups as wide as there is room for.
 pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ordered {
+    let (operations, groups) = grouped(&translation, Width::Full, machine, geometry);
+    arranged(&translation, &operations, &groups, machine)
+}
+
+/// The orders in which a program is tried: groups as wide as there is room for, and, where these are others and the program has at most
+/// so many instructions as are `tried`, groups that clusters share evenly. Which is better nobody knows before phase 3: narrow groups
+/// spill less and load hints more often.
+pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &Geometry) -> (Ordered, Option<Ordered>) {
+    let full = grouped(&translation, Width::Full, machine, geometry);
+    let even = (translation.graph.len() <= tried).then(|| grouped(&translation, Width::Even, machine, geometry));
+    let even = even.filter(|even| even.1 != full.1);
+    let arranged = |(operations, groups): &Grouped| arranged(&translation, operations, groups, machine);
+    (arranged(&full), even.as_ref().map(arranged))
+}
+
+/// Operations, and the groups of their numbers.
+type Grouped = (Vec<Operation>, Vec<Vec<u32>>);
+
+/// The homomorphic operations, and their groups in order.
+fn grouped(translation: &Translation, width: Width, machine: &F1, geometry: &Geometry) -> Grouped {
+    let mut operations = operations(translation);
+    let capacity = geometry.slots * machine.banks / geometry.subpolynomials().count();
+    let groups = group(&mut operations, width, capacity, machine.clusters);
+    (operations, groups)
+}
+
+/// The instructions of these groups in order, with their clusters.
+fn arranged(translation: &Translation, operations: &[Operation], groups: &[Vec<u32>], machine: &F1) -> Ordered {
     let graph = &translation.graph;
-    let mut operations = operations(&translation);
-    let groups =
-        group(&mut operations, geometry.slots * machine.banks / geometry.subpolynomials().count(), machine.clusters);
     let mut arranger = Arranger {
         graph,
-        operation: operation_of(&operations, graph.len()),
+        operation: operation_of(operations, graph.len()),
         stage: vec![0; graph.len()],
         digit: vec![0; graph.len()],
+        group: vec![u32::MAX; operations.len()],
+        task: vec![0; graph.len()],
+        waits: vec![0; graph.len()],
+        place: vec![0; graph.len()],
         home: vec![0; graph.len()],
         clusters: machine.clusters as u32,
     };
     let mut order: Vec<u32> = Vec::with_capacity(graph.len());
     let mut described = Vec::with_capacity(groups.len());
     let mut lanes = Vec::with_capacity(groups.len());
-    for members in &groups {
+    for (number, members) in (0..).zip(groups) {
         let begin = order.len() as u32;
-        arranger.arrange(members, &operations, &mut order);
-        lanes.push(arranger.in_lanes(members, &operations));
+        arranger.arrange(number, members, operations, &mut order);
+        lanes.push(arranger.in_lanes(members, operations));
         described.push(Group {
             hint: members.iter().find_map(|&member| operations[member as usize].hint),
             operations: members.len(),
@@ -96,7 +134,7 @@ pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ord
     let mut runs = runs(graph, &lanes, machine.clusters);
     let new = places(&order);
     runs.iter_mut().for_each(|run| run.renumber(&new));
-    Ordered { translation: reordered(&translation, &order), home, groups: described, runs }
+    Ordered { translation: reordered(translation, &order), home, groups: described, runs }
 }
 
 /// Where each instruction stands in `order`.
@@ -162,7 +200,7 @@ fn operation_of(operations: &[Operation], instructions: usize) -> Vec<u32> {
 }
 
 /// List-schedules the operations in groups that share a hint.
-fn group(operations: &mut [Operation], capacity: usize, clusters: usize) -> Vec<Vec<u32>> {
+fn group(operations: &mut [Operation], width: Width, capacity: usize, clusters: usize) -> Vec<Vec<u32>> {
     let mut waiting: BTreeMap<Option<KeyId>, BTreeSet<u32>> = BTreeMap::new();
     let mut ready: Vec<u32> = (0..operations.len() as u32).filter(|&o| operations[o as usize].waits == 0).collect();
     let mut groups = Vec::new();
@@ -175,7 +213,13 @@ fn group(operations: &mut [Operation], capacity: usize, clusters: usize) -> Vec<
         let most = |hint: Option<KeyId>, those: &BTreeSet<u32>| {
             let limbs = those.iter().map(|&o| operations[o as usize].limbs).max().unwrap_or(1);
             let most = (capacity * 2 / 3 / (HELD * limbs)).max(1);
-            if hint.is_some() { most.min(clusters) } else { most }
+            match (hint, width) {
+                (None, _) => most,
+                (Some(_), Width::Full) => most.min(clusters),
+                (Some(_), Width::Even) => {
+                    (1..=most.min(clusters)).rev().find(|&most| clusters.is_multiple_of(most)).unwrap_or(1)
+                }
+            }
         };
         // The first in the program, unless it would use its hint for few: then one that is full or without a hint, or the widest.
         let narrow = |hint: Option<KeyId>, those: &BTreeSet<u32>| hint.is_some() && those.len() < most(hint, those);
@@ -222,6 +266,14 @@ struct Arranger<'a> {
     stage: Vec<u32>,
     /// Place in the order of a task.
     digit: Vec<u32>,
+    /// The group of every operation that is in one.
+    group: Vec<u32>,
+    /// The task of every instruction, by its number in its group.
+    task: Vec<u32>,
+    /// Operands from its group that an instruction waits for.
+    waits: Vec<u32>,
+    /// Its place in its group by its key alone.
+    place: Vec<u32>,
     home: Vec<u16>,
     clusters: u32,
 }
@@ -229,6 +281,8 @@ struct Arranger<'a> {
 /// Work of one operation in one limb, in one stage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Task {
+    /// Stage, limb and operation.
+    key: (u32, u16, u32),
     /// Instructions by kind of unit.
     load: [u32; 4],
     cluster: u32,
@@ -247,37 +301,32 @@ impl Task {
 }
 
 impl Arranger<'_> {
-    /// Appends the instructions of the operations `members` to `order`.
-    fn arrange(&mut self, members: &[u32], operations: &[Operation], order: &mut Vec<u32>) {
+    /// Appends the instructions of the operations `members`, the group of this number, to `order`.
+    fn arrange(&mut self, group: u32, members: &[u32], operations: &[Operation], order: &mut Vec<u32>) {
         let graph = self.graph;
         let instructions = || members.iter().flat_map(|&m| operations[m as usize].instructions.clone());
-        let inside = |operation: u32| members.binary_search(&operation).is_ok();
+        members.iter().for_each(|&member| self.group[member as usize] = group);
+        let inside = |this: &Self, index: u32| this.group[this.operation[index as usize] as usize] == group;
         // Backwards: how many changes of limb follow in this group.
         let mut last = 0;
         let reversed: Vec<u32> = instructions().collect();
         for &index in reversed.iter().rev() {
             let limb = graph.function(index as usize).limb();
-            let users = graph.users(index as usize).iter().filter(|&&user| inside(self.operation[user as usize]));
+            let users = graph.users(index as usize).iter().filter(|&&user| inside(self, user));
             let after =
                 |&user: &u32| self.stage[user as usize] + u32::from(graph.function(user as usize).limb() != limb);
             self.stage[index as usize] = users.map(after).max().unwrap_or(0);
             last = last.max(self.stage[index as usize]);
         }
-        // (stage, limb, operation): the tasks, in the order in which they are dealt out.
-        let mut tasks: BTreeMap<(u32, u16, u32), Task> = BTreeMap::new();
-        let task_of = |this: &Self, index: u32| {
-            (this.stage[index as usize], graph.function(index as usize).limb(), this.operation[index as usize])
-        };
         for &index in &reversed {
             self.stage[index as usize] = last - self.stage[index as usize];
         }
+        let mut tasks = self.tasks(&reversed);
         for &index in &reversed {
-            let key = task_of(self, index);
-            let task = tasks.entry(key).or_default();
-            task.load[graph.function(index as usize).unit() as usize] += 1;
+            let own = self.task[index as usize];
             // Sums are counted along their chain.
             let operands = graph.operands(index as usize).iter().filter_map(|operand| operand.as_result());
-            let made = operands.filter(|&o| inside(self.operation[o]) && task_of(self, o as u32) == key);
+            let made = operands.filter(|&o| inside(self, o as u32) && self.task[o] == own);
             let before = made.map(|operand| self.digit[operand]).max().unwrap_or(0);
             self.digit[index as usize] = before + u32::from(graph.function(index as usize).unit() == UnitKind::Add);
         }
@@ -285,9 +334,9 @@ impl Arranger<'_> {
         // then, no more waits than the next sum wants.
         let is_sum = |index: u32| graph.function(index as usize).unit() == UnitKind::Add;
         for &index in reversed.iter().rev() {
-            let key = task_of(self, index);
+            let task = self.task[index as usize];
             let users = graph.users(index as usize).iter();
-            let own = users.filter(|&&user| inside(self.operation[user as usize]) && task_of(self, user) == key);
+            let own = users.filter(|&&user| inside(self, user) && self.task[user as usize] == task);
             let before = |&user: &u32| self.digit[user as usize] - u32::from(is_sum(index) && is_sum(user));
             if let Some(first) = own.map(before).min() {
                 self.digit[index as usize] = first;
@@ -298,40 +347,69 @@ impl Arranger<'_> {
             true => self.deal(&mut tasks, &lanes),
             false => self.deal_lanes(&mut tasks, &lanes),
         }
-        // In the order of the keys, as far as the dependencies between operations of the group allow.
-        let mut keys: HashMap<u32, [u32; 7]> = HashMap::with_capacity(reversed.len());
-        let mut waits: HashMap<u32, u32> = HashMap::new();
-        let mut steps: HashMap<((u32, u16, u32), u32), u32> = HashMap::new();
-        let mut ready: BinaryHeap<Reverse<[u32; 7]>> = BinaryHeap::new();
+        // In the order of the keys, as far as the dependencies between operations of the group allow. Of each task's instructions of a
+        // digit, so many have a key: there are no more digits than sums.
+        let mut first = 0;
+        let mut starts: Vec<u32> = Vec::with_capacity(tasks.len());
+        for task in &tasks {
+            starts.push(first);
+            first += task.load[UnitKind::Add as usize] + 1;
+        }
+        let mut steps = vec![0_u32; first as usize];
+        let mut keys: Vec<[u32; 7]> = Vec::with_capacity(reversed.len());
         for &index in &reversed {
-            let task = tasks[&task_of(self, index)];
+            let number = self.task[index as usize] as usize;
+            let task = tasks[number];
             self.home[index as usize] = task.cluster as u16;
-            let stage = self.stage[index as usize];
             let digit = self.digit[index as usize];
-            let step = steps.entry((task_of(self, index), digit)).or_default();
+            let step = &mut steps[(starts[number] + digit) as usize];
             *step += 1;
             let turn = (TURN[0] * digit + TURN[1] * *step + task.cluster) % self.clusters;
-            let key = [stage, task.round, task.depth, digit, *step, turn, index];
-            keys.insert(index, key);
+            keys.push([self.stage[index as usize], task.round, task.depth, digit, *step, turn, index]);
+        }
+        keys.sort_unstable();
+        let mut ready: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
+        for (place, &[.., index]) in (0..).zip(&keys) {
             let makers = graph.distinct_operands(index as usize).iter().filter_map(|operand| operand.as_result());
-            let count = makers.filter(|&maker| inside(self.operation[maker])).count() as u32;
-            match count {
-                0 => ready.push(Reverse(key)),
-                _ => drop(waits.insert(index, count)),
+            let count = makers.filter(|&maker| inside(self, maker as u32)).count() as u32;
+            (self.place[index as usize], self.waits[index as usize]) = (place, count);
+            if count == 0 {
+                ready.push(Reverse(place));
             }
         }
-        while let Some(Reverse([.., index])) = ready.pop() {
+        while let Some(Reverse(place)) = ready.pop() {
             cancel::check();
+            let [.., index] = keys[place as usize];
             order.push(index);
-            for user in graph.users(index as usize) {
-                let Some(count) = waits.get_mut(user) else { continue };
-                *count -= 1;
-                if *count == 0 {
-                    waits.remove(user);
-                    ready.push(Reverse(keys[user]));
+            // Those of later groups wait for nobody yet.
+            for &user in graph.users(index as usize) {
+                let Some(left) = self.waits[user as usize].checked_sub(1) else { continue };
+                self.waits[user as usize] = left;
+                if left == 0 {
+                    ready.push(Reverse(self.place[user as usize]));
                 }
             }
         }
+    }
+
+    /// The tasks of a group's instructions, in the order in which they are dealt out: by stage, limb and operation.
+    fn tasks(&mut self, instructions: &[u32]) -> Vec<Task> {
+        let graph = self.graph;
+        let key_of = |this: &Self, index: u32| {
+            (this.stage[index as usize], graph.function(index as usize).limb(), this.operation[index as usize])
+        };
+        let mut keys: Vec<(u32, u16, u32)> = instructions.iter().map(|&index| key_of(self, index)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let task = |key: &(u32, u16, u32)| Task { key: *key, ..Task::default() };
+        let mut tasks: Vec<Task> = keys.iter().map(task).collect();
+        for &index in instructions {
+            let key = key_of(self, index);
+            let number = keys.partition_point(|&other| other < key);
+            self.task[index as usize] = number as u32;
+            tasks[number].load[graph.function(index as usize).unit() as usize] += 1;
+        }
+        tasks
     }
 
     /// The instructions of every lane, if clusters can be dealt out to them evenly.
@@ -372,9 +450,10 @@ impl Arranger<'_> {
     }
 
     /// Without a hint to share: what a lane does in a limb goes to the cluster that has least to do, all lanes of a cluster side by side.
-    fn deal_lanes(&self, tasks: &mut BTreeMap<(u32, u16, u32), Task>, lanes: &HashMap<u32, (u32, u32)>) {
+    fn deal_lanes(&self, tasks: &mut [Task], lanes: &HashMap<u32, (u32, u32)>) {
         let mut loads: BTreeMap<(u32, u32, u16), u64> = BTreeMap::new();
-        for (&(stage, limb, operation), task) in tasks.iter() {
+        for task in &*tasks {
+            let (stage, limb, operation) = task.key;
             *loads.entry((stage, lanes[&operation].0, limb)).or_default() += task.cost();
         }
         let mut taken = vec![0; self.clusters as usize];
@@ -384,33 +463,38 @@ impl Arranger<'_> {
             taken[cluster] += load;
             homes.insert(key, cluster as u32);
         }
-        for (&(stage, limb, operation), task) in tasks.iter_mut() {
+        for task in tasks {
+            let (stage, limb, operation) = task.key;
             let (lane, depth) = lanes[&operation];
-            *task = Task { cluster: homes[&(stage, lane, limb)], depth, ..*task };
+            (task.cluster, task.depth) = (homes[&(stage, lane, limb)], depth);
         }
     }
 
     /// Gives every task its cluster, stage by stage: contiguous shares of equal load, lane by lane and in each limb by limb.
-    fn deal(&self, tasks: &mut BTreeMap<(u32, u16, u32), Task>, lanes: &HashMap<u32, (u32, u32)>) {
-        let mut keys: Vec<(u32, u16, u32)> = tasks.keys().copied().collect();
-        keys.sort_unstable_by_key(|&(stage, limb, operation)| (stage, lanes[&operation].0, limb, operation));
-        for stage in keys.chunk_by(|a, b| a.0 == b.0) {
-            let total: u64 = stage.iter().map(|key| tasks[key].cost()).sum();
+    fn deal(&self, tasks: &mut [Task], lanes: &HashMap<u32, (u32, u32)>) {
+        let by_lane = |(number, task): (usize, &Task)| {
+            let (stage, limb, operation) = task.key;
+            ((stage, lanes[&operation].0, limb, operation), number)
+        };
+        let mut order: Vec<((u32, u32, u16, u32), usize)> = tasks.iter().enumerate().map(by_lane).collect();
+        order.sort_unstable();
+        for stage in order.chunk_by(|a, b| a.0.0 == b.0.0) {
+            let total: u64 = stage.iter().map(|&(_, number)| tasks[number].cost()).sum();
             let (mut before, mut cluster, mut round, mut last) = (0, 0, 0, None);
-            for key in stage {
-                let Some(task) = tasks.get_mut(key) else { continue };
+            for &((_, lane, limb, _), number) in stage {
+                let task = &mut tasks[number];
                 let cost = task.cost();
                 let share = ((before + cost / 2) * u64::from(self.clusters) / total).min(u64::from(self.clusters) - 1);
                 before += cost;
                 // What the operations of a lane do in a limb is one round: a chain goes on where its values are.
-                let chain = (lanes[&key.2].0, key.1);
+                let chain = (lane, limb);
                 if share as u32 != cluster {
                     (cluster, round) = (share as u32, 0);
                 } else if last.is_some_and(|last| last != chain) {
                     round += 1;
                 }
                 last = Some(chain);
-                *task = Task { cluster, round, ..*task };
+                (task.cluster, task.round) = (cluster, round);
             }
         }
     }

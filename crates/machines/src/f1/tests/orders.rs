@@ -5,7 +5,8 @@ use super::{geometry, paper, sums};
 use crate::f1::advance::advance;
 use crate::f1::compile::compile;
 use crate::f1::graph::{Function, UnitKind};
-use crate::f1::order::{Ordered, order};
+use crate::f1::machine::F1;
+use crate::f1::order::{Ordered, order, orders};
 use crate::f1::translate::translate;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::rns::builtin::matrix_vector::matrix_vector;
@@ -176,6 +177,25 @@ fn a_hint_that_few_could_use_waits_until_more_can() {
     };
     assert_eq!(groups(last), [3, 1, 1]);
     assert_eq!(groups(often), [4, 3, 2, 1]);
+}
+
+#[test]
+fn a_program_is_tried_with_groups_that_clusters_share_evenly() {
+    // Of six permutations with one hint the scratchpad has room for three at a time; four clusters share two evenly.
+    let machine = F1 { clusters: 4, bank_bytes: 6 << 12, ..paper() };
+    let geometry = geometry(&machine, 1024);
+    let shape = Shape { log2_degree: 10, limbs: 2, special: 1, ciphertexts: 6, rounds: 1 };
+    let translation =
+        translate(&build(Operation::Permute, shape).expect("a program"), geometry.subpolynomials()).expect("a graph");
+    let instructions = translation.graph.len();
+    let widths = |ordered: &Ordered| ordered.groups.iter().map(|group| group.operations).collect::<Vec<_>>();
+    let (full, even) = orders(translation.clone(), instructions, &machine, &geometry);
+    assert_eq!(widths(&full), [3, 3]);
+    assert_eq!(even.as_ref().map(widths), Some(vec![2, 2, 2]));
+    // Not of a longer program, and not where that is no other order.
+    assert!(orders(translation.clone(), instructions - 1, &machine, &geometry).1.is_none());
+    let three = F1 { clusters: 3, ..machine };
+    assert!(orders(translation, instructions, &three, &geometry).1.is_none());
 }
 
 #[test]
