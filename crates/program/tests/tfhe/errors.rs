@@ -230,9 +230,16 @@ fn circuit_privacy() {
         text.contains("output \"y\" (%3): with noise that hides with 30 bits how it was computed, integer[0..3] decodes wrongly with probability 2^-")
             && text.contains("more than 2^-128.0, with parameter set polyfabric-4-p128-t64 (")
             && text.ends_with(
-                "bits fit); ask for fewer bits of circuit privacy (--circuit-privacy), name a set with less noise, or accept this with max_failure (--max-failure)"
+                "(not even 0 bits fit); name a set with less noise, or accept this with max_failure (--max-failure)"
             ),
         "{text}"
+    );
+    // Fewer bits are advised where some fit.
+    let most = hidden.report.with_circuit_privacy(&hidden.parameters, 60.0, -128.0).unwrap_err().to_string();
+    assert!(
+        most.contains(" bits fit); ask for fewer bits of circuit privacy (--circuit-privacy), name a set")
+            && !most.contains("not even"),
+        "{most}"
     );
     assert_eq!(refused(-1.0), "-1 bits of circuit privacy are not to be had; ask for 0 to 60");
     assert_eq!(
