@@ -250,6 +250,7 @@ unsafe fn first<V: Lanes, const R: u32, const BLOCKS: usize>(
     let stride = points >> R;
     // SAFETY: the contract of `columns_down`.
     unsafe {
+        let numbers = pass.down.as_ptr();
         for i in 0..stride {
             let mut x = [zero::<V>(); 8];
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {
@@ -257,7 +258,7 @@ unsafe fn first<V: Lanes, const R: u32, const BLOCKS: usize>(
                 let im = V::from_field(at.add(points * LANE_BATCH), field);
                 *x = Complex { re: V::from_field(at, field), im };
             }
-            node_down::<V, R>(&mut x, pass.down.as_ptr());
+            node_down::<V, R>(&mut x, numbers);
             for (r, x) in x.iter().enumerate().take(1 << R) {
                 write(*x, to, 8 * (r * stride + i));
             }
@@ -618,16 +619,19 @@ unsafe fn last<V: Lanes, const R: u32, const BLOCKS: usize>(
 ) {
     // SAFETY: passed on.
     unsafe {
-        match rounding {
-            Some(shift) => untwisted::<V, R, BLOCKS, true>(plan, pass, at, from, sums, magic(shift)),
-            None => untwisted::<V, R, BLOCKS, false>(plan, pass, at, from, sums, 0.0),
+        match (rounding, at % 2 == 1) {
+            (Some(shift), false) => untwisted::<V, R, BLOCKS, true, false>(plan, pass, at, from, sums, magic(shift)),
+            (Some(shift), true) => untwisted::<V, R, BLOCKS, true, true>(plan, pass, at, from, sums, magic(shift)),
+            (None, false) => untwisted::<V, R, BLOCKS, false, false>(plan, pass, at, from, sums, 0.0),
+            (None, true) => untwisted::<V, R, BLOCKS, false, true>(plan, pass, at, from, sums, 0.0),
         }
     }
 }
 
-/// [`last`] with `bias` on every number, which rounds it if `BOUNDED`; else it is reduced first.
+/// [`last`] with `bias` on every number, which rounds it if `BOUNDED`; else it is reduced first. `ODD` is `at`'s last bit: a branch on it between the
+/// stores of a loop kept the compiler from computing all sums before the first is written.
 #[inline(always)]
-unsafe fn untwisted<V: Lanes, const R: u32, const BLOCKS: usize, const BOUNDED: bool>(
+unsafe fn untwisted<V: Lanes, const R: u32, const BLOCKS: usize, const BOUNDED: bool, const ODD: bool>(
     plan: &Plan,
     pass: &Pass,
     at: usize,
@@ -640,15 +644,15 @@ unsafe fn untwisted<V: Lanes, const R: u32, const BLOCKS: usize, const BOUNDED: 
     // SAFETY: the contract of `columns_up`.
     unsafe {
         let bias = V::splat(bias);
-        let odd = at % 2 == 1;
+        let (numbers, untwist) = (pass.up.as_ptr().add(at), plan.untwist.as_ptr().add(at));
         for i in 0..stride {
             let mut x = [zero::<V>(); 8];
             for (r, x) in x.iter_mut().enumerate().take(1 << R) {
                 *x = read(from, 8 * (r * stride + i));
             }
-            let x = node_up::<V, R>(x, pass.up.as_ptr().add(8 * NUMBERS * i + at));
+            let x = node_up::<V, R>(x, numbers.add(8 * NUMBERS * i));
             for (r, x) in x.iter().enumerate().take(1 << R) {
-                let z = plan.untwist.as_ptr().add(16 * (r * stride + i) + at);
+                let z = untwist.add(16 * (r * stride + i));
                 let z = Complex { re: V::splat(*z), im: V::splat(*z.add(8)) };
                 let mut re = x.im.neg_mul_add(z.im, x.re.mul_add(z.re, bias));
                 let mut im = x.re.mul_add(z.im, x.im.mul_add(z.re, bias));
@@ -657,7 +661,7 @@ unsafe fn untwisted<V: Lanes, const R: u32, const BLOCKS: usize, const BOUNDED: 
                     im = im.reduce_32().add(V::splat(magic(0)));
                 }
                 let to = sums.add((r * stride + i) * LANE_BATCH);
-                if odd {
+                if ODD {
                     re.store_above(to);
                     im.store_above(to.add(points * LANE_BATCH));
                 } else {
