@@ -17,7 +17,7 @@ MIXED = [
     case(
         {"x": U8, "y": pf.UInt(16)},
         lambda x, y: x + y,
-        "are different types; cast one of them",
+        "uint8 and uint16 are different types; cast the other, as x.cast(pf.UInt(16))",
         lambda x, y: x.cast(pf.UInt(16)) + y,
         {"x": 200, "y": 300},
         500,

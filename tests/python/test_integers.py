@@ -147,6 +147,28 @@ def test_tables_with_an_encrypted_index() -> None:
         assert tuple(read(i=i, j=j, k=k).values()) == (i * i, [5, -3, 0, 100, -128, 0, 0, 0][j], k // 3)
 
 
+def test_public_choices_and_tables_have_the_narrowest_type_that_holds_them() -> None:
+    @pf.program(x=pf.UInt(8), v=pf.UInt(8).vector(3))
+    def chosen(x, v):
+        more = x > 3
+        return (
+            pf.mux(more, 9, 0),
+            pf.mux(more, -1, 300),
+            pf.mux(v > 1, 5, 70_000),
+            pf.mux(more, [1, 2], [3, 4]),
+            pf.mux(more, "yes", "maybe"),
+            pf.Table([1, 2, -3])[x.cast(pf.UInt(2))],
+        )
+
+    kinds = [str(kind) for kind in chosen.outputs.values()]
+    assert kinds == ["uint8", "sint16", "uint32 x 3", "uint8 x 2", "text of 5 bytes", "sint8"]
+    assert tuple(chosen(x=6, v=[0, 1, 2]).values()) == (9, -1, [70_000, 70_000, 5], [1, 2], "yes", -3)
+    assert tuple(chosen(x=1, v=[2, 2, 0]).values()) == (0, 300, [5, 5, 70_000], [3, 4], "maybe", 2)
+    for choice in (1.5, "b", None):
+        with pytest.raises(pf.Error, match="an integer is needed, encrypted or public"):
+            pf.program(x=pf.UInt(8))(lambda x: pf.mux(x > 3, choice, 2))  # noqa: B023 - it is called at once
+
+
 def test_texts() -> None:
     @pf.program(text=pf.Text(12), part=pf.Text(4))
     def found(text, part):
@@ -252,7 +274,7 @@ def test_what_is_refused_says_what_to_do() -> None:
             pf.program(x=pf.UInt(8), y=pf.SInt(8), z=pf.UInt(8).vector(3), t=pf.Text(4))(use)
         return str(error.value)
 
-    assert "uint8 and sint8 are different types; cast one" in refusal(lambda x, y, z, t: x + y)
+    assert "uint8 and sint8 are different types; cast both, as x.cast(pf.SInt(9))" in refusal(lambda x, y, z, t: x + y)
     assert "300 is no uint8, which goes from 0 to 255" in refusal(lambda x, y, z, t: x + 300)
     assert "does not combine with float" in refusal(lambda x, y, z, t: x + 0.5)
     assert "use pf.mux(condition, a, b)" in refusal(lambda x, y, z, t: x if x > 3 else x + 1)

@@ -191,9 +191,9 @@ INTEGERS = [
     case({"x": U8}, lambda x: range(int(x)), "keep computing on it", lambda x: x * 2, {"x": 3}, 6),
     case(
         {"x": U8},
+        lambda x: pf.mux(x > 1, 0.5, 0),
+        "an integer is needed, encrypted or public",
         lambda x: pf.mux(x > 1, 5, 0),
-        "condition.cast(pf.UInt(8)) * 5",
-        lambda x: (x > 1).cast(U8) * 5,
         {"x": 3},
         5,
     ),

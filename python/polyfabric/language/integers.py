@@ -17,7 +17,7 @@ from .indices import picked
 from .instead import BRANCHES, INTEGERS, TEXTS, Absences, membership, written
 from .numpy_calls import NumpyCalls
 from .place import place, refuse, whole
-from .types import MOST_BITS, IntegerType, TextType, UInt
+from .types import MOST_BITS, IntegerType, TextType, UInt, narrowest
 
 if TYPE_CHECKING:
     from .values import Tracer, Value
@@ -475,12 +475,15 @@ def _plain(characters: Integer) -> Integer:
 
 
 class Table:
-    """A public table whose index may be encrypted: `table[i]`."""
+    """A public table whose index may be encrypted: `table[i]`. Without `result` its entries have the narrowest type of 8, 16, 32, .. bits that has
+    them all."""
 
     def __init__(
-        self, entries: Sequence[int] | NDArray[np.integer] | Callable[[int], int], result: IntegerType
+        self,
+        entries: Sequence[int] | NDArray[np.integer] | Callable[[int], int],
+        result: IntegerType | None = None,
     ) -> None:
-        if not isinstance(result, IntegerType):
+        if result is not None and not isinstance(result, IntegerType):
             raise refuse(f"a table of {result}; name the type of its entries, as pf.Table(entries, pf.UInt(8))")
         self._entries = entries
         self._kind = result
@@ -505,7 +508,7 @@ class Table:
             raise refuse(
                 f"a table of {len(values)} entries with an index of {index.kind.bits} bits; cast the index to a wider type"
             )
-        kind = self._kind
+        kind = self._kind or narrowest(values)
         digits = [kind.digits(value) for value in [*values, *[0] * (size - len(values))]]
         return index._step(lambda builder: builder.integer_table(index.handle, kind.bits, kind.signed, digits))
 
@@ -569,8 +572,28 @@ def dot(a: Integer | Public, b: Integer | Public) -> Integer:
     return total(value * other)
 
 
+def _chosen(condition: Integer, *choices: object) -> Integer:
+    """The first of public choices, in the narrowest type that has them all."""
+    for choice in choices:
+        if not isinstance(choice, int | np.integer | np.ndarray | list | tuple):
+            raise refuse(f"mux: a choice is {type(choice).__name__}, but an integer is needed, encrypted or public")
+    kind = narrowest(
+        [
+            whole("a choice of mux", value)
+            for choice in choices
+            for value in np.asarray(choice, dtype=object).reshape(-1)
+        ]
+    )
+    first = choices[0]
+    scalar = isinstance(first, int | np.integer)
+    return public(condition._tracer, kind.of(1 if scalar else len(cast(Sequence[int], first)), scalar=scalar), first)
+
+
 def select(condition: Integer, then: Integer | Public, otherwise: Integer | Public) -> Integer:
     """`then` where the bit `condition` is 1, else `otherwise`; a text where one of them is."""
+    if isinstance(then, str) and isinstance(otherwise, str):
+        kind = TextType(8, length=max(1, len(then.encode()), len(otherwise.encode())), scalar=False)
+        then = Text.of(public(condition._tracer, kind, then))
     for text, other in ((then, otherwise), (otherwise, then)):
         if isinstance(text, Text):
             return Text.of(
@@ -583,9 +606,7 @@ def select(condition: Integer, then: Integer | Public, otherwise: Integer | Publ
                 raise refuse(
                     f"mux: the condition is {condition.kind}, and a choice {choice.type}; cast the choices, as x.cast(pf.UInt(4))"
                 )
-        raise refuse(
-            "mux: both choices are public; encrypt one, or give it a type with a cast, as condition.cast(pf.UInt(8)) * 5"
-        )
+        known = _chosen(condition, then, otherwise)
     a, b = known._operand(then), known._operand(otherwise)
     return condition._step(lambda builder: builder.integer_select(condition.handle, a.handle, b.handle), a, b)
 

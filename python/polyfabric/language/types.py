@@ -177,6 +177,16 @@ def SInt(bits: int) -> IntegerType:  # noqa: N802 - it reads as a type
     return IntegerType(whole("the width of pf.SInt", bits, 1, MOST_BITS), signed=True)
 
 
+def narrowest(values: Sequence[int]) -> IntegerType:
+    """The narrowest type of 8, 16, 32, .. bits that has all values: signed if one is negative."""
+    signed = any(value < 0 for value in values)
+    needed = max((~value if value < 0 else value).bit_length() for value in (0, *values)) + signed
+    bits = 8
+    while bits < needed:
+        bits *= 2
+    return SInt(bits) if signed else UInt(bits)
+
+
 def Text(length: int) -> TextType:  # noqa: N802 - it reads as a type
     """A text of at most `length` bytes of UTF-8."""
     return TextType(8, length=whole("the length of pf.Text", length, 1, MOST_ELEMENTS), scalar=False)

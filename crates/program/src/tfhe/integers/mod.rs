@@ -79,6 +79,16 @@ impl IntegerType {
         format!("pf.{}({})", if self.signed { "SInt" } else { "UInt" }, self.bits)
     }
 
+    /// What to cast, and to which type, that a value of this type and one of `other` have one.
+    fn beside(self, other: Self) -> String {
+        let signed = self.signed || other.signed;
+        // An unsigned value takes one bit more in a signed type.
+        let bits = |kind: Self| kind.bits + u32::from(signed && !kind.signed);
+        let common = Self { bits: bits(self).max(bits(other)).min(MAX_BITS), signed };
+        let what = if self == common || other == common { "the other" } else { "both" };
+        format!("{what}, as x.cast({})", common.written())
+    }
+
     /// Number of digits.
     pub const fn digits(self) -> usize {
         self.bits.div_ceil(DIGIT_BITS) as usize
@@ -104,7 +114,7 @@ pub struct IntegerId(pub u32);
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum IntegerError {
     /// Two operands of different types.
-    #[error("{op}: {left} and {right} are different types; cast one of them")]
+    #[error("{op}: {left} and {right} are different types; cast {what}", what = left.beside(*right))]
     Types {
         /// The operation.
         op: &'static str,
