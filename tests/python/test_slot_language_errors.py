@@ -76,6 +76,11 @@ REAL = [
     (lambda x: 1 / x, r"public numbers do not divide by encrypted ones; .* reciprocal, such as pf\.chebyshev.*"),
     (lambda x: x["a":], r"slots are taken as ranges, x\[i:j\]; .*"),
     (
+        lambda x: pf.max(x),
+        r"maximum: CKKS and BGV have none; with reals, a \+ s \* pf\.relu\(\(b - a\) \* \(1 / s\)\), where .*",
+    ),
+    (lambda x: pf.min(x), r"minimum: CKKS and BGV have none; with reals, .*"),
+    (
         lambda x: pf.maximum(x, -x),
         r"maximum: CKKS and BGV have none; with reals, a \+ s \* pf\.relu\(\(b - a\) \* \(1 / s\)\), where .*",
     ),

@@ -678,6 +678,9 @@ def _extreme(values: Sequence[object], pair: Callable[..., Value | Integer]) -> 
     """`pair` of all values, half of them at a time; of a single vector or sequence, of its elements."""
     if len(values) == 1 and not isinstance(values[0], SlotValue):
         values = list(cast("Sequence[object]", values[0]))
+    if len(values) == 1 and isinstance(values[0], SlotValue):
+        # Of slots there is neither, of one vector as little as of two.
+        return pair(values[0], values[0])
     encrypted = [value for value in values if isinstance(value, Value | Integer | SlotValue)]
     if not encrypted:
         raise refuse("max and min: no encrypted value; give some, pf.max(x, y, 3), or a vector of them, pf.max(x)")
