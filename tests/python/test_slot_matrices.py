@@ -102,6 +102,28 @@ def test_public_matrices_and_everything_slot_by_slot(modulus: int | None):
         compared(found[name], values, modulus)
 
 
+def test_shapes_are_numpys():
+    @pf.program(matrix=pf.Real.matrix(3, 5), vector=pf.Real.vector(7), number=pf.Real)
+    def shaped(matrix: Any, vector: Any, number: Any) -> Any:
+        assert (matrix.shape, matrix.T.shape, matrix[1].shape, matrix.mean(axis=0).shape) == (
+            (3, 5),
+            (5, 3),
+            (5,),
+            (5,),
+        )
+        assert (vector.shape, vector[2:].shape, (+vector).shape, vector.sum().shape, number.shape) == (
+            (7,),
+            (5,),
+            (7,),
+            (),
+            (),
+        )
+        return matrix.sum() / matrix.shape[0] + number
+
+    result = shaped(matrix=np.full((3, 5), 0.5), vector=np.zeros(7), number=0.25)["result"]
+    np.testing.assert_allclose(result, 2.75, atol=1e-12)
+
+
 def test_means_and_polynomials_of_matrices():
     a = RANDOM.uniform(-1, 1, (5, 3))
 

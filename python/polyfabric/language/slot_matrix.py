@@ -110,8 +110,8 @@ def summed(value: SlotValue, count: int, step: int, length: int) -> SlotValue:
 
 def broadcast(a: SlotValue, b: SlotValue) -> tuple[SlotValue, SlotValue]:
     """Both operands of one shape: a vector, or a matrix of one row, is taken for each row of the other."""
-    rows_of = [v.shape[0] if v.shape else 1 for v in (a, b)]
-    columns = [v.shape[1] if v.shape else v.length for v in (a, b)]
+    rows_of = [v.grid[0] if v.grid else 1 for v in (a, b)]
+    columns = [v.grid[1] if v.grid else v.length for v in (a, b)]
     if columns[0] != columns[1] or (rows_of[0] != rows_of[1] and 1 not in rows_of):
         raise refuse(
             f"{a.type} and {b.type} do not combine; give them one shape, or a matrix and a vector as long as its rows"
@@ -133,18 +133,18 @@ def product(a: SlotValue, b: SlotValue) -> SlotValue:
     for value in (a, b):
         if value.scalar:
             raise refuse(f"@ takes vectors and matrices, not {value.type}; multiply with *")
-    left = a.shape or (1, a.length)
-    right = b.shape or (b.length, 1)
+    left = a.grid or (1, a.length)
+    right = b.grid or (b.length, 1)
     if left[1] != right[0]:
         raise refuse(
             f"{a.type} @ {b.type}: {left[1]} columns and {right[0]} rows; make them equal, or transpose one with .T"
         )
-    if a.shape is None and b.shape is None:
+    if a.grid is None and b.grid is None:
         return (a * b).sum_slots()
     (m, k), n = left, right[1]
-    if b.shape is None:
+    if b.grid is None:
         return _matrix_vector(a, b, m, k)
-    if a.shape is None:
+    if a.grid is None:
         return _vector_matrix(a, b, k, n)
     return _matrices(a, b, m, k, n)
 
@@ -184,12 +184,12 @@ def _matrices(a: SlotValue, b: SlotValue, m: int, k: int, n: int) -> SlotValue:
 
 def public_product(matrix: NDArray[Any], value: SlotValue) -> SlotValue:
     """A public matrix, or vector, times an encrypted matrix."""
-    assert value.shape is not None
+    assert value.grid is not None
     wide = np.atleast_2d(matrix)
-    (p, rows), (m, n) = wide.shape, value.shape
+    (p, rows), (m, n) = wide.shape, value.grid
     if rows != m:
         raise refuse(f"a matrix of {size(wide.shape)} does not multiply {value.type}; give it {m} columns")
-    expect_room(value, p * n, f"the product of {size(wide.shape)} and {size(value.shape)}")
+    expect_room(value, p * n, f"the product of {size(wide.shape)} and {size(value.grid)}")
     i, at, j = np.arange(p)[:, None, None], np.arange(m)[None, :, None], np.arange(n)[None, None, :]
     weights = np.broadcast_to(wide[:, :, None], (p, m, n))
     targets, sources = (np.broadcast_to(slots, (p, m, n)) for slots in (i * n + j, at * n + j))
@@ -198,12 +198,12 @@ def public_product(matrix: NDArray[Any], value: SlotValue) -> SlotValue:
 
 def product_public(value: SlotValue, matrix: NDArray[Any]) -> SlotValue:
     """An encrypted matrix times a public matrix, or vector."""
-    assert value.shape is not None
+    assert value.grid is not None
     wide = matrix if matrix.ndim == 2 else matrix[:, None]
-    (m, k), (rows, n) = value.shape, wide.shape
+    (m, k), (rows, n) = value.grid, wide.shape
     if rows != k:
         raise refuse(f"{value.type} does not multiply a matrix of {size(matrix.shape)}; give it {k} rows")
-    expect_room(value, m * n, f"the product of {size(value.shape)} and {size(matrix.shape)}")
+    expect_room(value, m * n, f"the product of {size(value.grid)} and {size(matrix.shape)}")
     i, at, j = np.arange(m)[:, None, None], np.arange(k)[None, :, None], np.arange(n)[None, None, :]
     weights = np.broadcast_to(wide[None, :, :], (m, k, n))
     targets, sources = (np.broadcast_to(slots, (m, k, n)) for slots in (i * n + j, i * k + at))
@@ -212,21 +212,21 @@ def product_public(value: SlotValue, matrix: NDArray[Any]) -> SlotValue:
 
 def transposed(value: SlotValue) -> SlotValue:
     """The transpose, by m + n - 1 diagonals and more where it is not square."""
-    if value.shape is None:
+    if value.grid is None:
         return value
-    m, n = value.shape
+    m, n = value.grid
     i, j = np.arange(m)[:, None], np.arange(n)[None, :]
     return moved(value, j * m + i, i * n + j, 1, (n, m))
 
 
 def total(value: SlotValue, axis: int | None) -> SlotValue:
     """The sum of all numbers, in every slot; of a matrix also of each column (axis 0), or of each row (axis 1)."""
-    if axis is None or (value.shape is None and axis in (0, -1)):
+    if axis is None or (value.grid is None and axis in (0, -1)):
         return value.sum_slots()
     found = whole("sum: the axis", axis)
-    if value.shape is None or found not in (0, 1, -1, -2):
+    if value.grid is None or found not in (0, 1, -1, -2):
         raise refuse(f"{value.type} has no axis {found}; sum over axis 0 or 1 of a matrix, or over all without one")
-    m, n = value.shape
+    m, n = value.grid
     flat = value._viewed(m * n, None, clean=value._clean)
     if found in (0, -2):
         return summed(flat, m, n, n)
@@ -238,7 +238,7 @@ def variance(value: SlotValue, axis: int | None, ddof: int) -> SlotValue:
     """The variance of all numbers, in every slot; of a matrix also of each column (axis 0), or of each row (axis 1)."""
     if value.scalar:
         raise refuse(f"var: {value.type} is one number, in every slot; give a vector or a matrix")
-    if value.shape is not None and axis in (1, -1):
+    if value.grid is not None and axis in (1, -1):
         return variance(transposed(value), 0, ddof)
     sums = total(value, axis)
     count = value.length // sums.length
@@ -248,12 +248,12 @@ def variance(value: SlotValue, axis: int | None, ddof: int) -> SlotValue:
         np.full(value.length, free**-0.5),
         np.full(sums.length if axis is not None else value.length, free**-0.5 / count),
     )
-    if axis is None or value.shape is None:
+    if axis is None or value.grid is None:
         flat = value._viewed(value.length, None)
         deviations = flat * own - sums * mean
         squares = deviations * (deviations.conjugate() if value.kind == "complex" else deviations)
         return squares.sum_slots()
-    deviations = value * own.reshape(value.shape) - sums * mean
+    deviations = value * own.reshape(value.grid) - sums * mean
     squares = deviations * (deviations.conjugate() if value.kind == "complex" else deviations)
     return squares.sum(0)
 
@@ -282,7 +282,7 @@ def reshaped(value: SlotValue, shape: tuple[Any, ...]) -> SlotValue:
 
 def part(value: SlotValue, index: object, flat: Callable[[int, int], SlotValue]) -> SlotValue:
     """Rows and columns of a matrix: `a[i]`, `a[i:j]`, `a[:, j]`, `a[i:j, k:l]`; `flat` takes a range of its numbers."""
-    assert value.shape is not None
+    assert value.grid is not None
     given = index if isinstance(index, tuple) else (index,)
     if len(given) > 2:
         raise refuse(f"{value.type} has two axes, not {len(given)}; give an index of its rows and one of its columns")
@@ -292,7 +292,7 @@ def part(value: SlotValue, index: object, flat: Callable[[int, int], SlotValue])
         raise refuse(
             "one number of a matrix is not taken by itself; multiply with a matrix that is 1 there and 0 elsewhere, and sum()"
         )
-    columns = value.shape[1]
+    columns = value.grid[1]
     shape = (bottom - top, right - left)
     if (left, right) == (0, columns):
         rows = flat(top * columns, bottom * columns)
@@ -304,8 +304,8 @@ def part(value: SlotValue, index: object, flat: Callable[[int, int], SlotValue])
 
 def _range(value: SlotValue, axis: int, index: object) -> tuple[int, int, bool]:
     """First, last + 1, and whether a single one was named."""
-    assert value.shape is not None
-    length = value.shape[axis]
+    assert value.grid is not None
+    length = value.grid[axis]
     what = ("row", "column")[axis]
     if isinstance(index, int | np.integer):
         place = int(index) + (length if index < 0 else 0)

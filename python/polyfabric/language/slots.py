@@ -134,7 +134,7 @@ def native(numbers: NDArray[Any], modulus: int | None) -> Native:
 class SlotValue(Refusals, NumpyCalls):
     """An encrypted vector or matrix in slots, or one encrypted number in every slot. Arithmetic as usual, slot by slot."""
 
-    __slots__ = ("_clean", "_tracer", "kind", "length", "node", "scalar", "shape")
+    __slots__ = ("_clean", "_tracer", "grid", "kind", "length", "node", "scalar")
     METHODS = frozenset({"sum", "mean", "reshape", "transpose", "var"})
     __hash__ = Absences.__hash__
 
@@ -155,19 +155,25 @@ class SlotValue(Refusals, NumpyCalls):
         # Of all numbers: those of a matrix lie row by row, without gaps.
         self.length = length
         self.scalar = scalar
-        self.shape = shape
+        # Rows and columns of a matrix.
+        self.grid = shape
         # Whether the slots behind the vector's end hold zeros. A single number has no end.
         self._clean = clean or (not scalar and length == tracer.slots)
 
     @property
     def type(self) -> SlotType:
         """What it is in the clear."""
-        return SlotType(self.kind, self._tracer.modulus, self.length, self.scalar, shape=self.shape)
+        return SlotType(self.kind, self._tracer.modulus, self.length, self.scalar, shape=self.grid)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As numpy has it: none of a single number, the length of a vector, rows and columns of a matrix."""
+        return () if self.scalar else self.grid or (self.length,)
 
     def __len__(self) -> int:
         if self.scalar:
             raise refuse(f"a single encrypted {self.kind} number has no length; use a vector")
-        return self.shape[0] if self.shape else self.length
+        return self.grid[0] if self.grid else self.length
 
     def __repr__(self) -> str:
         return f"<encrypted {self.type}, node %{self.node}>"
@@ -224,7 +230,7 @@ class SlotValue(Refusals, NumpyCalls):
             length=self.length if length is None else length,
             scalar=self.scalar if scalar is None else scalar,
             clean=clean,
-            shape=self.shape if length is None else shape,
+            shape=self.grid if length is None else shape,
         )
 
     def _viewed(self, length: int, shape: tuple[int, int] | None, *, clean: bool | None = None) -> SlotValue:
@@ -242,9 +248,9 @@ class SlotValue(Refusals, NumpyCalls):
     def _numbers(self, other: Numbers) -> NDArray[Any]:
         """Public numbers that combine with this vector, of a type that the scheme takes."""
         numbers = self._tracer.public(other)
-        if self.shape is not None and numbers.ndim:
+        if self.grid is not None and numbers.ndim:
             try:
-                numbers = np.broadcast_to(numbers, self.shape).reshape(-1)
+                numbers = np.broadcast_to(numbers, self.grid).reshape(-1)
             except ValueError:
                 shape = slot_matrix.size(numbers.shape)
                 raise refuse(
@@ -270,7 +276,7 @@ class SlotValue(Refusals, NumpyCalls):
         if other._tracer is not self._tracer:
             raise refuse("the operands belong to two different programs; use values of one program")
         a, b = self, other
-        if not (a.scalar or b.scalar) and a.shape != b.shape:
+        if not (a.scalar or b.scalar) and a.grid != b.grid:
             a, b = slot_matrix.broadcast(a, b)
         if not (a.scalar or b.scalar) and a.length != b.length:
             a, b = (v if v.length == max(a.length, b.length) else v._cleared() for v in (a, b))
@@ -284,7 +290,7 @@ class SlotValue(Refusals, NumpyCalls):
             kind="complex" if "complex" in (a.kind, b.kind) else a.kind,
             length=length,
             scalar=a.scalar and b.scalar,
-            shape=a.shape or b.shape,
+            shape=a.grid or b.grid,
         )
 
     def _combined(self, op: str, other: Numbers) -> SlotValue:
@@ -301,7 +307,7 @@ class SlotValue(Refusals, NumpyCalls):
             kind=kind,
             length=len(numbers) if vector else self.length,
             scalar=self.scalar and not vector,
-            shape=self.shape,
+            shape=self.grid,
         )
 
     def _arithmetic(self, op: str, other: SlotValue | Numbers) -> SlotValue:
@@ -350,7 +356,7 @@ class SlotValue(Refusals, NumpyCalls):
             kind="complex" if np.iscomplexobj(numbers) else self.kind,
             length=len(numbers) if vector else self.length,
             scalar=self.scalar and not vector,
-            shape=self.shape,
+            shape=self.grid,
         )
 
     def __pow__(self, exponent: int, modulus: int | None = None) -> SlotValue:
@@ -371,13 +377,13 @@ class SlotValue(Refusals, NumpyCalls):
         if isinstance(other, SlotValue):
             return slot_matrix.product(self, other)
         numbers = self._operand(other)
-        if self.shape is not None:
+        if self.grid is not None:
             return slot_matrix.product_public(self, numbers)
         return self.__rmatmul__(numbers.T)
 
     def __rmatmul__(self, other: Numbers) -> SlotValue:
         numbers = self._operand(other)
-        if self.shape is not None:
+        if self.grid is not None:
             return slot_matrix.public_product(numbers, self)
         return (self * numbers).sum_slots() if numbers.ndim == 1 else self._matrix(numbers)
 
@@ -510,16 +516,16 @@ class SlotValue(Refusals, NumpyCalls):
         return self.T
 
     def __iter__(self) -> Iterator[SlotValue]:
-        if self.shape is None:
+        if self.grid is None:
             raise refuse(
                 "slots are not gone through one by one; compute on all of them at once, or take ranges, x[i:j]"
             )
-        return (self[row] for row in range(self.shape[0]))
+        return (self[row] for row in range(self.grid[0]))
 
     def __getitem__(self, index: Any) -> SlotValue:  # noqa: ANN401 - whatever the user writes
         if self.scalar:
             raise refuse(f"a single encrypted {self.kind} number has no elements; use a vector")
-        if self.shape is not None:
+        if self.grid is not None:
             flat = self._viewed(self.length, None)
             return slot_matrix.part(self, index, lambda start, stop: flat[start:stop])
         ends = (index.start, index.stop) if isinstance(index, slice) and index.step in (None, 1) else ("",)
@@ -589,7 +595,7 @@ class SlotValue(Refusals, NumpyCalls):
                 length=self.length,
                 scalar=self.scalar,
                 clean=clean,
-                shape=self.shape,
+                shape=self.grid,
             )
         end = np.zeros(self._tracer.slots, dtype=np.asarray(number).dtype)
         end[self.length :] = number

@@ -172,6 +172,9 @@ class Value(NumpyCalls):
     def __rsub__(self, other: Clear) -> Value:
         return (-self) + other
 
+    def __pos__(self) -> Value:
+        return self
+
     def __neg__(self) -> Value:
         return self._new(lambda builder: builder.neg(self.node))
 
