@@ -118,7 +118,7 @@ def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
         raise InputError(
             f"{name} is a sequence of stages, which is timed, not run: `polyfabric simulate {name} --machine M`; `polyfabric run {name}-stages` runs two of them"
         )
-    found = load(name) if ":" in name or name.endswith(".pf") else None
+    found = load(name) if ":" in name or name.endswith((".pf", ".py")) else None
     return found if isinstance(found, SlotProgram) else None
 
 
@@ -155,7 +155,7 @@ def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _nati
 
 @cache
 def load(name: str) -> Runnable:
-    """The program that `FILE.py:FUNCTION` or `FILE.pf` names."""
+    """The program that `FILE.py:FUNCTION` or `FILE.pf` names, or that `FILE.py` has alone."""
     if name in known():
         raise InputError(f"{name} runs whole, with its data, and no machine times it; name another program")
     path, _, function = name.partition(":")
@@ -166,7 +166,7 @@ def load(name: str) -> Runnable:
             return (SlotProgram if ON_SLOTS_HEADER.search(text) else Program).parse(text)
         except Error as error:
             raise type(error)(f"{file}: {error}") from None
-    if file.suffix != ".py" or not function:
+    if file.suffix != ".py":
         raise InputError(
             f"there is no program {name!r}, and your own would be FILE.py:FUNCTION or FILE.pf; {suggestion(name, known())}"
         )
@@ -192,12 +192,16 @@ def load(name: str) -> Runnable:
         raise ProgramError(f"{place}: {type(error).__name__}: {error}; correct the file") from error
     finally:
         sys.path.pop(0)
-    found = getattr(module, function, None)
-    if not isinstance(found, Runnable):
-        programs = [key for key, value in vars(module).items() if isinstance(value, Runnable)]
+    programs = {key: value for key, value in vars(module).items() if isinstance(value, Runnable)}
+    found = programs.get(function) if function or len(programs) != 1 else next(iter(programs.values()))
+    if found is None:
+        if programs and not function:
+            raise InputError(
+                f"{file} has {len(programs)} programs, {', '.join(programs)}; name one, as {file}:{next(iter(programs))}"
+            )
         raise InputError(
-            f"{file} has no program {function!r}; "
-            + (suggestion(function, programs) if programs else "decorate a function with @pf.program(..)")
+            f"{file} has no program{f' {function!r}' if function else ''}; "
+            + (suggestion(function, list(programs)) if programs else "decorate a function with @pf.program(..)")
         )
     return found
 

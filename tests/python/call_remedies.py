@@ -544,6 +544,11 @@ PROGRAM_FILES = [
         lambda at: programs.load(f"{program_file(at)}:reals"),
     ),
     call(
+        lambda at: programs.load(str(program_file(at))),
+        "name one, as ",
+        lambda at: programs.load(f"{program_file(at)}:reals"),
+    ),
+    call(
         lambda at: programs.load(f"{program_file(at)}:real"),
         "did you mean reals",
         lambda at: programs.load(f"{program_file(at)}:reals"),

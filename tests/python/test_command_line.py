@@ -201,6 +201,17 @@ def counted(x):
 """
 
 
+def test_a_file_with_one_program_needs_no_name_behind_it(polyfabric, tmp_path):
+    one = "@pf.program(x=pf.UInt(8))\ndef add(x):\n    return x + 1\n"
+    (tmp_path / "one.py").write_text(f"import polyfabric as pf\n\n{one}")
+    (tmp_path / "two.py").write_text(f"import polyfabric as pf\n\n{one}\nother = add\n")
+    (tmp_path / "none.py").write_text("import polyfabric as pf\n")
+    done = polyfabric("run", "one.py", "--input", "x=4", "--json")
+    assert json.loads(done.out)["output"] == {"result": 5}
+    assert polyfabric("run", "two.py").err == "error: two.py has 2 programs, add, other; name one, as two.py:add\n"
+    assert "none.py has no program; decorate a function" in polyfabric("run", "none.py").err
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "value"),
     [("halved", "cubed", "1,0,1,0"), ("tripled", "powered", "1,2,3,4"), ("kept", "counted", "1")],
