@@ -1,5 +1,6 @@
 //! A card of NVIDIA's, through the driver's interface.
 
+use super::cache::Cache;
 use super::{Call, Device, GpuError, Launch, Source};
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError, result, sys};
@@ -62,8 +63,27 @@ impl Cuda {
         if !unsafe { nvrtc::is_culib_present() } {
             return Err(GpuError::NoCompiler);
         }
-        compile(&source.text(None), &self.architecture)
+        let (text, option) = (source.text(None), option(&self.architecture));
+        let mut version = [0; 2];
+        // SAFETY: two places for two numbers.
+        let told = unsafe {
+            let [major, minor] = &mut version;
+            nvrtc::nvrtcVersion(major, minor)
+        };
+        let make = || compile(&text, &option, &self.architecture);
+        match Cache::of_user() {
+            Some(cache) if told == nvrtc::nvrtcResult::NVRTC_SUCCESS => {
+                let version = version.map(i32::to_le_bytes);
+                cache.get(&[text.as_bytes(), option.as_bytes(), version.as_flattened()], make)
+            }
+            _ => make(),
+        }
     }
+}
+
+/// What the compiler is told.
+fn option(architecture: &str) -> String {
+    format!("--gpu-architecture={architecture}")
 }
 
 /// A text without zeros as C has it.
@@ -71,11 +91,11 @@ fn c_string(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-/// Compiles `text` to machine code for `architecture`.
-fn compile(text: &str, architecture: &str) -> Result<Vec<u8>, GpuError> {
+/// Compiles `text` with `option` to machine code for `architecture`.
+fn compile(text: &str, option: &str, architecture: &str) -> Result<Vec<u8>, GpuError> {
     use nvrtc::nvrtcResult::NVRTC_SUCCESS;
     let (text, name) = (c_string(text), c"polyfabric.cu");
-    let options = [c_string(&format!("--gpu-architecture={architecture}"))];
+    let options = [c_string(option)];
     let refused = |log: String| GpuError::Compile { architecture: architecture.to_owned(), log };
     let mut program = std::ptr::null_mut();
     // SAFETY: the texts end with zeros and outlive the call; no headers are given.

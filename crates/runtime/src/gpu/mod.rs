@@ -9,6 +9,8 @@
 //! proven bound of the exact ones (`polyfabric_kernels::external_product`).
 
 #[cfg(feature = "gpu")]
+mod cache;
+#[cfg(feature = "gpu")]
 mod cuda;
 mod device;
 #[cfg(all(test, unix))]
