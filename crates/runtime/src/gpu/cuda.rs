@@ -7,6 +7,7 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr
 use cudarc::nvrtc::sys as nvrtc;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// A card, and the order in which it does what it is told.
@@ -130,6 +131,43 @@ fn compile(text: &str, option: &str, architecture: &str) -> Result<Vec<u8>, GpuE
     outcome
 }
 
+/// Page-locked memory of the computer.
+pub struct Pinned {
+    start: *mut u8,
+    bytes: usize,
+    context: Arc<CudaContext>,
+}
+
+// SAFETY: it is memory like any other, and owned.
+unsafe impl Send for Pinned {}
+// SAFETY: as above.
+unsafe impl Sync for Pinned {}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: allocated by `pinned`, and not used again: transfers are waited for.
+            let _ = unsafe { result::free_host(self.start.cast()) };
+        }
+    }
+}
+
+impl Deref for Pinned {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: so many bytes were allocated and zeroed.
+        unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
+    }
+}
+
+impl DerefMut for Pinned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.bytes) }
+    }
+}
+
 /// A graph of launches, and the kernels that it starts.
 pub struct Recording {
     graph: sys::CUgraphExec,
@@ -208,6 +246,7 @@ impl Drawing {
 
 impl Device for Cuda {
     type Buffer = CudaSlice<u8>;
+    type Pinned = Pinned;
     type Kernels = BTreeMap<&'static str, CudaFunction>;
     type Recording = Recording;
 
@@ -263,13 +302,24 @@ impl Device for Cuda {
         self.finish()
     }
 
+    fn pinned(&self, bytes: usize) -> Result<Pinned, GpuError> {
+        self.context.bind_to_thread().map_err(failed("serve this thread"))?;
+        // SAFETY: read only after it was zeroed.
+        let start =
+            unsafe { result::malloc_host(bytes.max(1), 0) }.map_err(failed("share memory with this computer"))?;
+        // SAFETY: so many bytes were allocated.
+        unsafe { start.cast::<u8>().write_bytes(0, bytes) };
+        Ok(Pinned { start: start.cast(), bytes, context: Arc::clone(&self.context) })
+    }
+
     fn write(&self, buffer: &Self::Buffer, offset: usize, bytes: &[u8]) -> Result<(), GpuError> {
         assert!(offset + bytes.len() <= buffer.len(), "within the buffer");
         self.context.bind_to_thread().map_err(failed("serve this thread"))?;
         let to = self.address(buffer) + offset as u64;
-        // SAFETY: the buffer has as many bytes; pageable memory is taken before the call returns, or its owner finishes first.
+        // SAFETY: the buffer has as many bytes, and the call is waited for: the driver may read them until then.
         unsafe { result::memcpy_htod_async(to, bytes, self.stream.cu_stream()) }
-            .map_err(failed("take what it works on"))
+            .map_err(failed("take what it works on"))?;
+        self.finish()
     }
 
     fn read(&self, buffer: &Self::Buffer, offset: usize, bytes: &mut [u8]) -> Result<(), GpuError> {

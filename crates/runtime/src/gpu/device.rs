@@ -2,11 +2,14 @@
 
 use super::{GpuError, Shape, Source};
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
+use std::ops::DerefMut;
 
 /// A card, or what stands in for one.
 pub trait Device: Send + Sync {
     /// Memory of the card; freed when it is dropped, after what was launched before has ended.
     type Buffer: Send + Sync;
+    /// Memory of the computer that the card reads and writes by itself.
+    type Pinned: DerefMut<Target = [u8]> + Send + Sync;
     /// Compiled kernels.
     type Kernels: Send + Sync;
 
@@ -46,7 +49,12 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// [`GpuError::Driver`], that of a kernel that failed too.
     fn download(&self, buffer: &Self::Buffer, bytes: &mut [u8]) -> Result<(), GpuError>;
-    /// Writes `bytes` over those of `buffer` from `offset` on, after everything that was launched; they are taken before it returns.
+    /// So many bytes, zeros, of memory that transfers need not copy first.
+    ///
+    /// # Errors
+    /// [`GpuError::Driver`].
+    fn pinned(&self, bytes: usize) -> Result<Self::Pinned, GpuError>;
+    /// Writes `bytes` over those of `buffer` from `offset` on, after everything that was launched, and waits until they are there.
     ///
     /// # Errors
     /// [`GpuError::Driver`].

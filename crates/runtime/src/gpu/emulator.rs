@@ -56,6 +56,7 @@ const ARGUMENTS: usize = 12;
 
 impl Device for Emulator {
     type Buffer = Buffer;
+    type Pinned = Vec<u8>;
     type Kernels = Arc<Kernels>;
     type Recording = (Arc<Kernels>, Vec<Call>);
 
@@ -114,6 +115,10 @@ impl Device for Emulator {
         // SAFETY: the caller reads what it has allocated.
         unsafe { std::ptr::copy_nonoverlapping(buffer.address(), bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
+    }
+
+    fn pinned(&self, bytes: usize) -> Result<Vec<u8>, GpuError> {
+        Ok(vec![0; bytes])
     }
 
     fn write(&self, buffer: &Buffer, offset: usize, bytes: &[u8]) -> Result<(), GpuError> {

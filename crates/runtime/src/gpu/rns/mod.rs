@@ -198,12 +198,20 @@ pub struct Executor<D: Device> {
     ring: Arc<Ring>,
     needs: Needs,
     inputs: Vec<(u32, LimbId)>,
-    outputs: Vec<(ValueType, Vec<plan::Slot>)>,
+    outputs: Vec<ValueType>,
     recordings: Vec<D::Recording>,
-    /// The words of inputs, and of slots; held while a run uses them.
-    memory: Mutex<(D::Buffer, D::Buffer)>,
+    /// Held while a run uses it.
+    memory: Mutex<Memory<D>>,
     /// What recordings read.
     _held: Vec<D::Buffer>,
+}
+
+/// What a run writes.
+struct Memory<D: Device> {
+    inputs: D::Buffer,
+    slots: D::Buffer,
+    /// On the computer's side: the inputs' limbs before a run, the outputs' after it.
+    pinned: D::Pinned,
 }
 
 /// What a run came to.
@@ -281,16 +289,19 @@ impl<D: Device> Executor<D> {
         // SAFETY: records name limbs of the buffers, all of which this executor holds, and everything that a node reads was written in a level before.
         let record = |levels: &[Vec<Vec<Call>>]| unsafe { device.record(&kernels, levels) };
         let recordings = levels.chunks(LEVELS_AT_ONCE).map(record).collect::<Result<_, _>>()?;
-        let outputs = program.outputs.iter().map(|output| program.value(output.value).clone());
+        let outputs: Vec<ValueType> =
+            program.outputs.iter().map(|output| program.value(output.value).clone()).collect();
+        let output_limbs: usize = outputs.iter().map(|value| value.limbs.len()).sum();
+        let pinned = device.pinned(plan.inputs.len().max(output_limbs) * limb_bytes)?;
         Ok(Self {
             needs: Needs::of(&plan, program, tiles),
-            outputs: outputs.zip(plan.outputs).collect(),
+            outputs,
             inputs: plan.inputs,
             device: Arc::clone(device),
             program: program.clone(),
             ring,
             recordings,
-            memory: Mutex::new((inputs, slots)),
+            memory: Mutex::new(Memory { inputs, slots, pinned }),
             _held: vec![keys, plaintexts, moduli, forward, inverse, records, starts],
         })
     }
@@ -305,6 +316,41 @@ impl<D: Device> Executor<D> {
         self.needs
     }
 
+    /// Brings `inputs`, which have been checked, to the card.
+    fn bring(&self, inputs: &[&RnsPolynomial], memory: &mut Memory<D>) -> Result<(), RunError> {
+        let bytes = self.inputs.len() * self.limb_bytes();
+        let places = memory.pinned[..bytes].par_chunks_exact_mut(self.limb_bytes());
+        places.zip(&self.inputs).for_each(|(place, &(input, limb))| {
+            let input = inputs[input as usize];
+            // The limb is there.
+            place.copy_from_slice(bytes_of(input.limb(input.position(limb).unwrap_or(0))));
+        });
+        Ok(self.device.write(&memory.inputs, 0, &memory.pinned[..bytes])?)
+    }
+
+    /// Fetches the outputs.
+    fn fetch(&self, memory: &mut Memory<D>) -> Result<Vec<RnsPolynomial>, RunError> {
+        let zero = |value: &ValueType| RnsPolynomial::zero(self.program.degree, value.limbs.as_slice(), value.domain);
+        let mut outputs: Vec<RnsPolynomial> = self.outputs.iter().map(zero).collect();
+        let bytes: usize = outputs.iter().map(RnsPolynomial::bytes).sum();
+        self.device.read(&memory.slots, 0, &mut memory.pinned[..bytes])?;
+        let mut rest = &memory.pinned[..bytes];
+        for output in &mut outputs {
+            let words = output.words_mut();
+            let (own, after) = rest.split_at(size_of_val(&*words));
+            let own = own.par_chunks_exact(size_of::<u64>());
+            words.par_iter_mut().zip(own).with_min_len(BLOCK_WORDS).for_each(|(word, bytes)| {
+                *word = u64::from_ne_bytes(*bytes.first_chunk().unwrap_or(&[0; 8]));
+            });
+            rest = after;
+        }
+        Ok(outputs)
+    }
+
+    fn limb_bytes(&self) -> usize {
+        self.program.degree.get() * size_of::<u64>()
+    }
+
     /// Runs the program on `inputs`, one polynomial for each of its inputs, in order.
     ///
     /// # Errors
@@ -312,16 +358,8 @@ impl<D: Device> Executor<D> {
     pub fn run(&self, inputs: &[&RnsPolynomial], progress: &dyn Progress) -> Result<Ran, RunError> {
         check_inputs(&self.program, &self.ring, inputs)?;
         let device = &*self.device;
-        let limb_bytes = self.program.degree.get() * size_of::<u64>();
-        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let (to_inputs, slots) = &*memory;
-        for (place, &(input, limb)) in self.inputs.iter().enumerate() {
-            let input = inputs[input as usize];
-            // The inputs have been checked: the limb is there.
-            let words = input.limb(input.position(limb).unwrap_or(0));
-            device.write(to_inputs, place * limb_bytes, bytes_of(words))?;
-        }
-        device.finish()?;
+        let memory = &mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bring(inputs, memory)?;
         let start = Instant::now();
         let total = self.recordings.len() as u64;
         for (done, recording) in self.recordings.iter().enumerate() {
@@ -333,18 +371,7 @@ impl<D: Device> Executor<D> {
         }
         progress.update("run", total, total);
         let on_card = start.elapsed();
-        let fetch = |(value, slots_of): &(ValueType, Vec<plan::Slot>)| {
-            let mut output = RnsPolynomial::zero(self.program.degree, value.limbs.as_slice(), value.domain);
-            for (position, &slot) in slots_of.iter().enumerate() {
-                let words = output.limb_mut(position);
-                // SAFETY: any bytes are words.
-                let bytes = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), limb_bytes) };
-                device.read(slots, slot as usize * limb_bytes, bytes)?;
-            }
-            Ok::<_, RunError>(output)
-        };
-        let outputs = self.outputs.iter().map(fetch).collect::<Result<_, _>>()?;
-        Ok(Ran { outputs, on_card })
+        Ok(Ran { outputs: self.fetch(memory)?, on_card })
     }
 }
 
@@ -365,7 +392,6 @@ fn brought<D: Device, L: Sync>(
         let piece = &mut piece[..limbs.len() * words];
         piece.par_chunks_exact_mut(words).zip(limbs).for_each(|(words, limb)| make(limb, words));
         device.write(&buffer, number * at_once * limb_bytes, bytes_of(piece))?;
-        device.finish()?;
     }
     Ok(buffer)
 }

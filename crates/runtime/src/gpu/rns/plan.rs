@@ -9,7 +9,7 @@ use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{KeyId, LimbId};
 
 /// N words that nodes write, one after the other in time.
-pub(super) type Slot = u32;
+type Slot = u32;
 
 /// Nodes that one launch takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +29,12 @@ pub(super) struct Plan {
     /// Where the record of each node begins.
     pub starts: Vec<u32>,
     pub levels: Vec<Vec<Batch>>,
+    /// The first ones are the outputs' limbs, in order.
     pub slots: usize,
     pub inputs: Vec<(u32, LimbId)>,
     pub plaintexts: Vec<PlaintextLimb>,
     pub key_ids: Vec<KeyId>,
     pub keys: Vec<KeyLimb>,
-    pub outputs: Vec<Vec<Slot>>,
     /// Most residues of a centred conversion.
     pub most_sources: usize,
 }
@@ -53,15 +53,12 @@ impl Plan {
             starts: Vec::new(),
             levels: Vec::new(),
             slots: slots.count as usize,
-            outputs: Vec::new(),
             inputs: nodes.inputs,
             plaintexts: nodes.plaintexts,
             key_ids: steps.keys,
             keys: nodes.keys,
             most_sources: nodes.most_sources,
         };
-        let slot_of = |&register: &Register| slots.of[register as usize];
-        plan.outputs = nodes.outputs.iter().map(|limbs| limbs.iter().map(slot_of).collect()).collect();
         for mut level in levels {
             let mut batches = Vec::new();
             for kernel in Kernel::ALL {
@@ -116,7 +113,7 @@ struct Slots {
     count: Slot,
 }
 
-/// Slots for all registers: one that was read for the last time is free from the next level on.
+/// Slots for all registers: the outputs' limbs in order, which are never free, and one that was read for the last time is free from the next level on.
 fn slots(nodes: &Nodes, levels: &[Vec<usize>]) -> Slots {
     const NEVER: usize = usize::MAX;
     let mut last = vec![0; nodes.registers as usize];
@@ -125,19 +122,22 @@ fn slots(nodes: &Nodes, levels: &[Vec<usize>]) -> Slots {
             node.reads().chain(node.results.iter().copied()).for_each(|register| last[register as usize] = level);
         }
     }
-    nodes.outputs.iter().flatten().for_each(|&register| last[register as usize] = NEVER);
-    let mut dying: Vec<Vec<Register>> = vec![Vec::new(); levels.len()];
     let mut slots = Slots { of: vec![0; nodes.registers as usize], count: 0 };
+    for &register in nodes.outputs.iter().flatten() {
+        last[register as usize] = NEVER;
+        slots.of[register as usize] = slots.count;
+        slots.count += 1;
+    }
+    let mut dying: Vec<Vec<Register>> = vec![Vec::new(); levels.len()];
     let mut free: Vec<Slot> = Vec::new();
     for (level, indices) in levels.iter().enumerate() {
-        for &register in indices.iter().flat_map(|&index| &nodes.nodes[index].results) {
+        let results = indices.iter().flat_map(|&index| &nodes.nodes[index].results);
+        for &register in results.filter(|&&register| last[register as usize] != NEVER) {
             slots.of[register as usize] = free.pop().unwrap_or_else(|| {
                 slots.count += 1;
                 slots.count - 1
             });
-            if last[register as usize] != NEVER {
-                dying[last[register as usize]].push(register);
-            }
+            dying[last[register as usize]].push(register);
         }
         free.extend(dying[level].iter().map(|&register| slots.of[register as usize]));
     }

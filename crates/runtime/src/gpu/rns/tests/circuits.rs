@@ -1,9 +1,8 @@
 //! Programs of CKKS, whole, on a card: to the processor's words, and decrypted.
 
 use super::Turns;
-use super::{Executor, needs};
+use super::{needs, on_card};
 use crate::NoProgress;
-use crate::gpu::emulator::Emulator;
 use crate::rns::cpu;
 use polyfabric_program::rns::homomorphic::{Complex, Diagonals, Values};
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -14,7 +13,6 @@ use polyfabric_program::rns::parameters;
 use polyfabric_schemes::ckks::{self, CkksCiphertext, ClientKey, sets};
 use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{Ciphertext, KeyStorage, RnsPolynomial};
-use std::sync::Arc;
 
 struct Bench {
     client: ClientKey,
@@ -76,8 +74,7 @@ impl Bench {
         let parts: Vec<&RnsPolynomial> =
             kernel.inputs().map(|(_, part, _, _)| &encrypted.parts[usize::from(part)]).collect();
         let on_cpu = cpu::Executor::new(kernel, &keys).unwrap().run(&parts, &NoProgress).unwrap();
-        let card = Arc::new(Emulator { turns: Turns::Backwards });
-        let on_card = Executor::new(&card, kernel, &keys).unwrap().run(&parts, &NoProgress).unwrap().outputs;
+        let on_card = on_card(kernel, &keys, &parts, Turns::Backwards);
         assert!(on_card == on_cpu, "words differ");
         let result = CkksCiphertext::new(parameters, Ciphertext::new(on_card), output.scale.real(), values.len());
         let found = self.client.decrypt(&result.unwrap()).unwrap();

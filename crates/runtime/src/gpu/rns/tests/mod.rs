@@ -5,6 +5,9 @@ mod circuits;
 use super::plan::Plan;
 use super::{Executor, Tiles, needs};
 use crate::NoProgress;
+#[cfg(feature = "gpu")]
+use crate::gpu::Cuda;
+use crate::gpu::Device;
 use crate::gpu::emulator::{Emulator, Turns};
 use crate::rns::tests::{CONVERSIONS, IDS, inputs, keys, program, random, ring, rotations};
 use crate::rns::{cpu, interpreter};
@@ -13,12 +16,37 @@ use polyfabric_program::rns::kernel::{KernelBuilder, KernelProgram, LimbSet, Val
 use polyfabric_schemes::rns::{Domain, GadgetLiteral, KeySet, Ring, RnsPolynomial};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use std::sync::Arc;
+#[cfg(feature = "gpu")]
+use std::sync::LazyLock;
 
 const BOTH: [Turns; 2] = [Turns::Forwards, Turns::Backwards];
 
+/// What the emulator gives, with threads and chains in the order of `turns`; and a card, if this computer has one, which must be the same.
 fn on_card(program: &KernelProgram, keys: &KeySet, inputs: &[&RnsPolynomial], turns: Turns) -> Vec<RnsPolynomial> {
-    let executor = Executor::new(&std::sync::Arc::new(Emulator { turns }), program, keys).unwrap();
-    // Twice: the second run meets what the first left in its memory.
+    let found = twice(&Arc::new(Emulator { turns }), program, keys, inputs);
+    #[cfg(feature = "gpu")]
+    if let Some(card) = card() {
+        assert!(found == twice(&card, program, keys, inputs), "{}: other words on {}", program.name, card.name());
+    }
+    found
+}
+
+/// The first card, opened once.
+#[cfg(feature = "gpu")]
+fn card() -> Option<Arc<Cuda>> {
+    static CARD: LazyLock<Option<Arc<Cuda>>> = LazyLock::new(|| Cuda::first().ok().map(Arc::new));
+    CARD.clone()
+}
+
+/// Twice: the second run meets what the first left in its memory.
+fn twice<D: Device>(
+    device: &Arc<D>,
+    program: &KernelProgram,
+    keys: &KeySet,
+    inputs: &[&RnsPolynomial],
+) -> Vec<RnsPolynomial> {
+    let executor = Executor::new(device, program, keys).unwrap();
     let first = executor.run(inputs, &NoProgress).unwrap().outputs;
     assert!(
         first == executor.run(inputs, &NoProgress).unwrap().outputs,
@@ -86,8 +114,7 @@ fn every_kernel_in(log2_degree: u32, turns: Turns) {
     let inputs = inputs(&program, &ring, generator);
     let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
     let expected = cpu::Executor::new(&program, &keys).unwrap().run(&inputs, &NoProgress).unwrap();
-    let executor = Executor::new(&std::sync::Arc::new(Emulator { turns }), &program, &keys).unwrap();
-    assert!(executor.run(&inputs, &NoProgress).unwrap().outputs == expected, "2^{log2_degree}, {turns:?}");
+    assert!(on_card(&program, &keys, &inputs, turns) == expected, "2^{log2_degree}, {turns:?}");
 }
 
 #[test]
@@ -104,7 +131,7 @@ fn every_kernel_is_the_processors_in_every_ring() {
 fn transforms_invert_one_another() {
     let generator = &mut StdRng::seed_from_u64(1);
     let ring = ring(11, 4, 0, generator);
-    let keys = KeySet::new(std::sync::Arc::clone(&ring));
+    let keys = KeySet::new(Arc::clone(&ring));
     let mut builder = KernelBuilder::new("there and back", ring.degree(), ring.moduli()).unwrap();
     let limbs = LimbSet::new(ring.limb_ids());
     let x = builder.input("x", 0, ValueType { limbs, domain: Domain::Coefficient }).unwrap();
@@ -174,7 +201,7 @@ fn keys_of_another_ring_are_refused() {
     let ours = ring(5, 4, 0, generator);
     let theirs = ring(6, 4, 0, generator);
     let keys = keys(&theirs, GadgetLiteral::hybrid(4, 2, 0), &IDS, generator);
-    let device = std::sync::Arc::new(Emulator { turns: Turns::Forwards });
+    let device = Arc::new(Emulator { turns: Turns::Forwards });
     let program = every_kernel(&ours);
     assert!(Executor::new(&device, &program, &keys).is_err());
 }
