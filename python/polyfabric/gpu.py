@@ -19,6 +19,15 @@ def card(parameters: _native.Parameters, unroll: int = 1) -> str:
     return _native.gpu(parameters, unroll)
 
 
+def card_for_slots(plan: _native.SlotPlan) -> str:
+    """The name of the card that a program on slots runs on.
+
+    Raises `RunError` where there is no card, no driver, no compiler for its kernels, or where it does not serve or hold the program.
+    """
+    compiler()
+    return _native.gpu_for_slots(plan)
+
+
 def compiler() -> ctypes.CDLL | None:
     """CUDA's run-time compiler from its Python package, where there is one: it is in no folder that the system looks into."""
     found = find_spec("nvidia")

@@ -191,7 +191,6 @@ PLANNING = [
         "this runs on interpreter; leave it out",
         lambda _: ELEMENTS.run(BITS, on="interpreter", keys=element_keys(SET)),
     ),
-    call(lambda _: REALS.run(NUMBERS, on="gpu"), "run it on cpu", lambda _: REALS.run(NUMBERS, on="cpu")),
     call(
         lambda _: execution.run_plan(REALS.plan(), NUMBERS, on="f1"),
         "plan it for the place where it is to run",

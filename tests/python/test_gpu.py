@@ -11,7 +11,8 @@ import pytest
 from polyfabric import _native, gpu
 
 LIMITS = Path(__file__).parent / "snapshots" / "gpu_kernels.json"
-"""By architecture, set and key bits: registers of a thread, bytes that it spills, and bytes of shared memory of a block. `UPDATE_SNAPSHOTS=1` writes them."""
+"""By architecture, and by set and key bits or ring and kernel: registers of a thread, bytes that it spills and keeps on its stack, and most bytes of shared memory
+of a block. `UPDATE_SNAPSHOTS=1` writes them."""
 
 CARDS = {"sm_80": 163 << 10, "sm_90": 227 << 10, "sm_100": 227 << 10}
 """Shared memory that one block can have, in bytes: A100, H100 and H200, B200."""
@@ -25,6 +26,10 @@ SETS = {
     "polyfabric-4-p128-t64": (1,),
 }
 """Sets that are laid out in different ways, and the key bits that an iteration consumes."""
+
+
+SLOT_RINGS = (1 << 13, 1 << 16)
+"""A ring that a block holds whole, and one that is transformed in two passes."""
 
 
 def compiled(text: str, architecture: str) -> str:
@@ -44,14 +49,30 @@ def compiled(text: str, architecture: str) -> str:
 
 
 def resources(log: str) -> dict[str, dict[str, int]]:
-    """Of each kernel: registers, and bytes that are spilled."""
+    """Of each kernel: registers, bytes that are spilled, and bytes on the stack."""
     found = {}
     for part in log.split("Compiling entry function '")[1:]:
-        spilled, registers = re.search(r"(\d+) bytes spill stores", part), re.search(r"Used (\d+) registers", part)
-        assert spilled is not None, part
-        assert registers is not None, part
-        found[part.split("'")[0]] = {"registers": int(registers[1]), "spilled": int(spilled[1])}
+        shapes = {
+            "registers": r"Used (\d+) registers",
+            "spilled": r"(\d+) bytes spill stores",
+            "stack": r"(\d+) bytes stack frame",
+        }
+        figures = {what: re.search(shape, part) for what, shape in shapes.items()}
+        assert all(figures.values()), part
+        found[part.split("'")[0]] = {what: int(figure[1]) for what, figure in figures.items() if figure}
     return found
+
+
+def expect_within_limits(architecture: str, measured: dict[str, dict[str, int]]) -> None:
+    """Holds what was compiled against the snapshot, or writes it there."""
+    limits = json.loads(LIMITS.read_text()) if LIMITS.exists() else {}
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        ours = {**limits.get(architecture, {}), **measured}
+        LIMITS.write_text(json.dumps({**limits, architecture: ours}, indent=2, sort_keys=True) + "\n")
+        return
+    for case, found in measured.items():
+        limit = limits[architecture][case]
+        assert all(found[what] <= limit[what] for what in limit), f"{architecture}, {case}: {found} over {limit}"
 
 
 @pytest.mark.parametrize("architecture", CARDS)
@@ -65,13 +86,32 @@ def test_kernels_compile_within_their_limits(architecture):
             measured[f"{name}, {bits}"] = {**kernels["blind_rotation"], "shared_bytes": shared_bytes}
             assert all(kernel["spilled"] == 0 for name, kernel in kernels.items() if name != "blind_rotation"), kernels
             assert shared_bytes <= CARDS[architecture]
-    limits = json.loads(LIMITS.read_text()) if LIMITS.exists() else {}
-    if os.environ.get("UPDATE_SNAPSHOTS"):
-        LIMITS.write_text(json.dumps({**limits, architecture: measured}, indent=2, sort_keys=True) + "\n")
-        return
-    for case, found in measured.items():
-        limit = limits[architecture][case]
-        assert all(found[what] <= limit[what] for what in limit), f"{architecture}, {case}: {found} over {limit}"
+    expect_within_limits(architecture, measured)
+
+
+@pytest.mark.parametrize("architecture", CARDS)
+def test_kernels_for_slots_compile_within_their_limits(architecture):
+    measured = {}
+    for degree in SLOT_RINGS:
+        text, shared_bytes = _native.gpu_slot_kernels(degree, CARDS[architecture])
+        kernels = resources(compiled(text, architecture))
+        in_two_passes = {"forward_columns", "inverse_columns"} if degree > 1 << 14 else set()
+        assert set(kernels) == in_two_passes | {
+            "forward_rows",
+            "inverse_rows",
+            "sums",
+            "inner_products",
+            "loads",
+            "centred_conversions",
+        }
+        # The digits of a centred conversion alone have no place in registers.
+        assert all(
+            found["spilled"] == found["stack"] == 0 for name, found in kernels.items() if name != "centred_conversions"
+        ), kernels
+        measured |= {f"ring {degree}, {name}": found for name, found in kernels.items()}
+        measured[f"ring {degree}"] = {"shared_bytes": shared_bytes}
+        assert shared_bytes <= CARDS[architecture]
+    expect_within_limits(architecture, measured)
 
 
 def test_sets_that_are_not_served_are_refused_with_their_cause():
@@ -95,13 +135,22 @@ def doubled(x):
     return x + x
 
 
+@pf.program(x=pf.Real.vector(4))
+def squared(x):
+    return x * x + x.rotate(1)
+
+
+SLOTS = {"x": [0.5, -1.0, 0.25, 0.0]}
+
+
 @pytest.mark.skipif(card() is not None, reason="this computer has a card")
-def test_a_computer_without_a_card_says_so_before_keys_are_made():
+@pytest.mark.parametrize(("program", "inputs"), [(doubled, {"x": 3}), (squared, SLOTS)])
+def test_a_computer_without_a_card_says_so_before_keys_are_made(program, inputs):
     with pytest.raises(
         pf.RunError,
         match="no GPU here: the library of NVIDIA's driver, libcuda, was not found; install the driver, or run on cpu",
     ):
-        doubled.run({"x": 3}, on="gpu")
+        program.run(inputs, on="gpu")
 
 
 @pytest.mark.skipif(card() is None, reason="this computer has no card of NVIDIA's")
@@ -112,13 +161,6 @@ def test_programs_run_on_the_card_as_on_the_processor():
         assert result.outputs == doubled.run({"x": x}).outputs
 
 
-@pf.program(x=pf.Real.vector(4))
-def squared(x):
-    return x * x
-
-
-def test_slots_are_refused():
-    with pytest.raises(
-        pf.InputError, match=r"squared computes on slots \(CKKS\), and the GPU runtime runs programs on elements"
-    ):
-        squared.run({"x": [0.5, -1.0, 0.25, 0.0]}, on="gpu")
+@pytest.mark.skipif(card() is None, reason="this computer has no card of NVIDIA's")
+def test_slots_on_the_card_decrypt_within_their_bound():
+    assert squared.run(SLOTS, on="gpu").correct

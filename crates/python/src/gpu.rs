@@ -5,8 +5,11 @@ use crate::kernel::PyKernelProgram;
 use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
-use polyfabric_kernels::Torus;
-use polyfabric_runtime::gpu::{Cuda, Device, Executor, GpuError, Shape};
+use crate::rns::{PySlotCiphertexts, PySlotPlan, PySlotServer};
+use polyfabric_kernels::{RingDegree, Torus};
+use polyfabric_planner::slots::SlotPlan;
+use polyfabric_runtime::gpu::{Cuda, Device, Executor, GpuError, Shape, rns};
+use polyfabric_schemes::rns::{KeySet, RnsPolynomial};
 use polyfabric_schemes::tfhe::{AnyServerKey, KeyUnrolling, ServerKey};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,6 +45,76 @@ pub fn gpu_kernels(parameters: &PyParameters, unroll: u32, shared_bytes: usize) 
     let shape = Shape::new(&parameters.0, unrolling, shared_bytes).map_err(Failure::of(Kind::Run))?;
     let source = shape.source(&parameters.0).map_err(Failure::of(Kind::Run))?;
     Ok((source.text(None), shape.most_shared_bytes()))
+}
+
+/// The name of the card that `plan`'s program on slots runs on; fails where there is none, or where it does not serve or hold the program.
+#[pyfunction]
+pub fn gpu_for_slots(py: Python<'_>, plan: &PySlotPlan) -> PyResult<String> {
+    let plan = &*plan.0;
+    detached(py, || {
+        let card = card().map_err(Failure::of(Kind::Run))?;
+        let needed = rns::needs(plan.kernel(), card.shared_bytes()).map_err(Failure::of(Kind::Run))?.bytes() as u64;
+        let total = card.memory_bytes().map_err(Failure::of(Kind::Run))?;
+        if needed > total {
+            return Err(Failure::of(Kind::Run)(GpuError::Program { needed, total }));
+        }
+        Ok(card.name().to_owned())
+    })
+}
+
+/// The kernels' text for rings of `ring_degree` on slots and a card with `shared_bytes` bytes of shared memory for a block; and the most of it that a block takes.
+#[pyfunction]
+pub fn gpu_slot_kernels(ring_degree: usize, shared_bytes: usize) -> Result<(String, usize), Failure> {
+    let degree = RingDegree::new(ring_degree).map_err(Failure::of(Kind::Parameter))?;
+    let tiles = rns::Tiles::new(degree, shared_bytes).map_err(Failure::of(Kind::Run))?;
+    Ok((tiles.source().text(None), tiles.most_shared_bytes()))
+}
+
+/// A program on slots on the card, with a server's keys and all that it reads.
+struct Prepared {
+    plan: Arc<SlotPlan>,
+    executor: Arc<rns::Executor<Cuda>>,
+}
+
+/// The program on slots that a server's keys were last used for on the card.
+#[derive(Default)]
+pub struct SlotsOnCard(Mutex<Option<Prepared>>);
+
+impl SlotsOnCard {
+    fn of(&self, plan: &Arc<SlotPlan>, keys: &KeySet) -> Result<Arc<rns::Executor<Cuda>>, Failure> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(prepared) = held.as_ref().filter(|prepared| Arc::ptr_eq(&prepared.plan, plan)) {
+            return Ok(Arc::clone(&prepared.executor));
+        }
+        // Another program's memory is given back before this one's is taken.
+        *held = None;
+        let card = card().map_err(Failure::of(Kind::Run))?;
+        let executor = Arc::new(rns::Executor::new(&card, plan.kernel(), keys).map_err(Failure::of(Kind::Run))?);
+        *held = Some(Prepared { plan: Arc::clone(plan), executor: Arc::clone(&executor) });
+        Ok(executor)
+    }
+}
+
+#[pymethods]
+impl PySlotServer {
+    /// Runs the kernel program of `plan` on the first card. Gives the results, and the seconds from when the inputs were there to when the results were.
+    #[pyo3(signature = (plan, inputs, progress = None))]
+    fn execute_on_gpu(
+        &self,
+        py: Python<'_>,
+        plan: &PySlotPlan,
+        inputs: &PySlotCiphertexts,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(PySlotCiphertexts, f64)> {
+        let callback = Callback::new(progress);
+        detached(py, || {
+            self.origin.expect(&inputs.origin)?;
+            let polynomials: Vec<&RnsPolynomial> = inputs.polynomials.iter().collect();
+            let executor = self.on_card.of(&plan.0, &self.keys)?;
+            let ran = executor.run(&polynomials, &callback).map_err(Failure::of(Kind::Run))?;
+            Ok((self.results(ran.outputs), ran.on_card.as_secs_f64()))
+        })
+    }
 }
 
 /// A server's keys on the card, once an execution there has needed them.

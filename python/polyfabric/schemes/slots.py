@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _native
+from .. import _native, gpu
 from ..computer import available_bytes
 from ..errors import InputError, ParameterError, RunError, SecurityWarning
 from ..language.place import warn_user
@@ -284,12 +284,9 @@ class SlotPlan(Plan):
             )
 
     def expect_place(self, on: str) -> None:
-        """Fails if `on` is this computer's "gpu", which runs programs on elements alone."""
+        """Fails if `on` is this computer's "gpu", and it has none that runs the program."""
         if on == "gpu":
-            raise InputError(
-                f"{self.program.name} computes on slots ({self.program.scheme.upper()}), and the GPU runtime runs programs on elements (TFHE); "
-                "run it on cpu"
-            )
+            gpu.card_for_slots(self.native)
 
     def expect_keys(self, server: _native.SlotServer) -> None:
         """Fails if a server's keys lack one that the program asks for."""
@@ -309,7 +306,9 @@ class SlotPlan(Plan):
         threads: int,
         progress: ProgressHook | None,
     ) -> _native.SlotCiphertexts:
-        """Executes on this computer: on "cpu" with so many threads, or by the "interpreter", operation by operation."""
+        """Executes on this computer: on "cpu" with so many threads, on its "gpu", or by the "interpreter", operation by operation."""
+        if on == "gpu":
+            return server.execute_on_gpu(self.native, ciphertexts, progress)[0]
         return server.execute(self.native, ciphertexts, None if on == "interpreter" else threads, progress)
 
     def hidden(self, server: _native.SlotServer, results: _native.SlotCiphertexts) -> _native.SlotCiphertexts:  # noqa: ARG002 - nothing hides them

@@ -6,6 +6,7 @@ use super::plan::PySlotPlan;
 use super::program::{PyValues, read_all};
 use super::signature::{PySlotSignature, key_ids};
 use crate::failure::{Failure, Kind, detached};
+use crate::gpu::SlotsOnCard;
 use crate::progress::Callback;
 use crate::storage::{Source, written};
 use polyfabric_planner::slots::MOST_PREPARED_BYTES;
@@ -173,6 +174,13 @@ impl PySlotPublicKey {
 pub struct PySlotServer {
     pub keys: Arc<KeySet>,
     pub origin: Origin,
+    pub on_card: SlotsOnCard,
+}
+
+impl PySlotServer {
+    pub fn new(keys: KeySet, origin: Origin) -> Self {
+        Self { keys: Arc::new(keys), origin, on_card: SlotsOnCard::default() }
+    }
 }
 
 /// Polynomials in the order of a kernel program's inputs or outputs.
@@ -268,7 +276,7 @@ impl PySlotClient {
                 Client::Bgv(client) => client.switching_keys(key_ids(signature), &hook).map_err(run_failure)?,
             };
             let origin = Origin { name: "the switching keys".to_owned(), ..self.origin.clone() };
-            Ok(PySlotServer { keys: Arc::new(keys), origin })
+            Ok(PySlotServer::new(keys, origin))
         })
     }
 
@@ -416,7 +424,7 @@ impl PySlotServer {
             // They were packed for the way; now they are read for every operation.
             let storage = KeyStorage { seeded: 2 * keys.bytes() > MOST_PREPARED_BYTES, ..KeyStorage::BYTES };
             let origin = Origin { set, generation, name: source.name() };
-            Ok(Self { keys: Arc::new(keys.stored(storage)), origin })
+            Ok(Self::new(keys.stored(storage), origin))
         })
     }
 

@@ -59,6 +59,14 @@ impl Cuda {
         })
     }
 
+    /// Bytes of its memory, free or not.
+    ///
+    /// # Errors
+    /// [`GpuError::Driver`].
+    pub fn memory_bytes(&self) -> Result<u64, GpuError> {
+        self.context.mem_get_info().map(|(_, total)| total as u64).map_err(failed("tell its memory"))
+    }
+
     fn cubin(&self, source: &Source) -> Result<Vec<u8>, GpuError> {
         // SAFETY: looks for the library, whose initialisers run in every program that uses it.
         if !unsafe { nvrtc::is_culib_present() } {

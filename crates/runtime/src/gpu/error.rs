@@ -47,6 +47,16 @@ pub enum GpuError {
         /// Bytes that were free.
         free: u64,
     },
+    /// A program that no memory of this card holds.
+    #[error(
+        "the program takes {needed} bytes on the GPU, which has {total}; use fewer rotations or a smaller parameter set, or run on cpu"
+    )]
+    Program {
+        /// Its keys, public polynomials and values, in bytes.
+        needed: u64,
+        /// The card's memory, in bytes.
+        total: u64,
+    },
     /// A ring that the kernels do not serve.
     #[error(
         "the GPU runtime serves ring degrees {least} to {most} of at most {columns} polynomials that one multiprocessor can hold ({shared_bytes} bytes), but {set} has degree {degree} and {given}; run on cpu"

@@ -157,6 +157,11 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// All of it, the ring's constants apart, which take a few limbs' memory for each limb.
+    pub fn bytes(&self) -> usize {
+        self.value_bytes + self.key_bytes + self.plaintext_bytes + self.record_bytes
+    }
+
     fn of(plan: &Plan, program: &KernelProgram, tiles: Tiles) -> Self {
         let limbs = |count: usize| count * program.degree.get() * size_of::<u64>();
         Self {
