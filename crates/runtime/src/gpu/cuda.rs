@@ -36,11 +36,15 @@ impl Cuda {
     /// The first card.
     ///
     /// # Errors
-    /// [`GpuError::NoDriver`], [`GpuError::NoCard`], [`GpuError::Driver`].
+    /// [`GpuError::NoDriver`], [`GpuError::NoCompiler`], [`GpuError::NoCard`], [`GpuError::Driver`].
     pub fn first() -> Result<Self, GpuError> {
         // SAFETY: looks for the library; it is of the driver, whose initialisers run in every program that uses it.
         if !unsafe { sys::is_culib_present() } {
             return Err(GpuError::NoDriver);
+        }
+        // SAFETY: looks for the library, whose initialisers run in every program that uses it.
+        if !unsafe { nvrtc::is_culib_present() } {
+            return Err(GpuError::NoCompiler);
         }
         let context = CudaContext::new(0).map_err(|error| GpuError::NoCard { cause: said(error) })?;
         // SAFETY: everything goes over one stream, in order: nothing is left for events to order.
@@ -68,10 +72,6 @@ impl Cuda {
     }
 
     fn cubin(&self, source: &Source) -> Result<Vec<u8>, GpuError> {
-        // SAFETY: looks for the library, whose initialisers run in every program that uses it.
-        if !unsafe { nvrtc::is_culib_present() } {
-            return Err(GpuError::NoCompiler);
-        }
         let (text, option) = (source.text(None), option(&self.architecture));
         let mut version = [0; 2];
         // SAFETY: two places for two numbers.

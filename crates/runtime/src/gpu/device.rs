@@ -32,7 +32,7 @@ pub trait Device: Send + Sync {
     /// Compiles `source`.
     ///
     /// # Errors
-    /// [`GpuError::NoCompiler`], [`GpuError::Compile`], [`GpuError::Driver`].
+    /// [`GpuError::Compile`], [`GpuError::Driver`].
     fn compile(&self, source: &Source) -> Result<Self::Kernels, GpuError>;
     /// Memory for `bytes` bytes of `what`, of any content.
     ///

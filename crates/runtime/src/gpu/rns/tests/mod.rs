@@ -32,10 +32,12 @@ fn on_card(program: &KernelProgram, keys: &KeySet, inputs: &[&RnsPolynomial], tu
     found
 }
 
-/// The first card, opened once.
+/// The first card, opened once; what keeps it out is printed.
 #[cfg(feature = "gpu")]
 fn card() -> Option<Arc<Cuda>> {
-    static CARD: LazyLock<Option<Arc<Cuda>>> = LazyLock::new(|| Cuda::first().ok().map(Arc::new));
+    static CARD: LazyLock<Option<Arc<Cuda>>> = LazyLock::new(|| {
+        Cuda::first().map(Arc::new).inspect_err(|error| eprintln!("no card is compared: {error}")).ok()
+    });
     CARD.clone()
 }
 
