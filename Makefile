@@ -7,6 +7,7 @@
 #   make lint         formatting, warnings and documentation warnings only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
 #   make bench-gpu    bootstrapping on this computer's NVIDIA GPU, many sets and batches; GPU_ARGS="--set morphling-I --batch 4096" for less
+#   make bench-gpu-rns  CKKS and BGV on this computer's NVIDIA GPU, bootstrapping too; GPU_ARGS="--case ckks-16" for less
 #   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
 #   make bench-integers  operations on encrypted integers side by side with tfhe-rs, in processor time
 #   make tfhe-rs      tests of the backend for tfhe-rs, and the Game of Life in its gates
@@ -42,7 +43,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-python bench bench-check \
-	bench-integers bench-gpu tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 deny reproduce install wheel check-tools clean
+	bench-integers bench-gpu bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 deny reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -129,10 +130,15 @@ bench-check: | check-tools
 	target/debug/polyfabric-bench-tfhe --peer $(TFHE_TARGET)/untimed/polyfabric-bench-peer --check
 
 # The compiler of the kernels is the package's, as for `--on gpu`.
+FIND_NVRTC = LD_LIBRARY_PATH=$$($(VENV)/bin/python -c "import nvidia; print(*(f'{path}/cu13/lib' for path in nvidia.__path__), sep=':')")
+
 bench-gpu: install
 	cargo build --package polyfabric-bench-tfhe --release --locked
-	LD_LIBRARY_PATH=$$($(VENV)/bin/python -c "import nvidia; print(*(f'{path}/cu13/lib' for path in nvidia.__path__), sep=':')") \
-		target/release/polyfabric-bench-tfhe --output bench-results/gpu.json gpu $(GPU_ARGS)
+	$(FIND_NVRTC) target/release/polyfabric-bench-tfhe --output bench-results/gpu.json gpu $(GPU_ARGS)
+
+bench-gpu-rns: install
+	cargo build --package polyfabric-bench-rns --release --locked
+	$(FIND_NVRTC) target/release/polyfabric-bench-rns --output bench-results/gpu-rns.json gpu $(GPU_ARGS)
 
 # A build of its own: the peer's integers take most of its building, and the other benchmarks need none.
 bench-integers: | check-tools

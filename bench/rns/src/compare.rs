@@ -12,30 +12,36 @@ const BOOTSTRAPPING_GIB: f64 = 18.0;
 /// Measures one operation and refuses a wrong result.
 pub fn measured(side: &mut Side, case: &Case, op: &str, repetitions: usize) -> Result<Answer, BenchError> {
     let answer = side.ask(&Request::Measure { op: op.to_owned(), repetitions })?;
+    expect_right(side.name(), case, op, &answer)?;
+    Ok(answer)
+}
+
+/// Fails if a result of `side` is off by more than the case allows.
+pub fn expect_right(side: &str, case: &Case, op: &str, answer: &Answer) -> Result<(), BenchError> {
     if answer.error > case.tolerance {
         return Err(BenchError::Wrong {
-            side: side.name().to_owned(),
+            side: side.to_owned(),
             op: op.to_owned(),
             case: case.name.to_owned(),
             error: answer.error,
             tolerance: case.tolerance,
         });
     }
-    Ok(answer)
+    Ok(())
 }
 
 /// What one side came to in one operation.
-struct Figures {
-    ms: Vec<f64>,
-    last: Answer,
+pub struct Figures {
+    pub ms: Vec<f64>,
+    pub last: Answer,
 }
 
 impl Figures {
-    fn least(&self) -> f64 {
+    pub fn least(&self) -> f64 {
         self.ms.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    fn median(&self) -> f64 {
+    pub fn median(&self) -> f64 {
         let mut sorted = self.ms.clone();
         sorted.sort_by(f64::total_cmp);
         let middle = sorted.len() / 2;
@@ -75,7 +81,7 @@ pub fn measure(arguments: &Arguments, cases: &[Case], ours: &Launch, peers: &[La
             results.rows.push(row);
         }
         if let Some(path) = &arguments.output {
-            results.write(path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
+            crate::report::write(path, &results)?;
         }
     }
     for left_out in &results.left_out {

@@ -3,6 +3,7 @@
 
 mod case;
 mod compare;
+mod gpu;
 mod machine;
 mod ours;
 mod protocol;
@@ -25,7 +26,7 @@ struct Arguments {
     #[arg(long)]
     openfhe: Option<PathBuf>,
     /// Only cases whose name begins so; may be given more than once.
-    #[arg(long = "case")]
+    #[arg(long = "case", global = true)]
     cases: Vec<String>,
     /// Few rounds.
     #[arg(long)]
@@ -45,6 +46,12 @@ enum Action {
     /// Serve as our side; the harness starts it.
     #[command(hide = true)]
     Serve,
+    /// Measure on this computer's NVIDIA GPU alone; after --check the small cases.
+    Gpu {
+        /// Timed runs of each operation; the medians are reported.
+        #[arg(long, default_value_t = 10)]
+        runs: usize,
+    },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +68,10 @@ enum BenchError {
     Served(std::io::Error),
     #[error(transparent)]
     Side(#[from] side::SideError),
+    #[error(transparent)]
+    Card(#[from] polyfabric_runtime::gpu::GpuError),
+    #[error(transparent)]
+    Ours(#[from] ours::OursError),
 }
 
 fn main() -> ExitCode {
@@ -78,6 +89,9 @@ fn run(arguments: &Arguments) -> Result<(), BenchError> {
         return ours::serve().map_err(BenchError::Served);
     }
     let cases = chosen(arguments)?;
+    if let Some(Action::Gpu { runs }) = arguments.action {
+        return gpu::measure(&cases, runs.max(1), arguments.output.as_deref());
+    }
     let itself = std::env::current_exe().map_err(BenchError::Itself)?;
     let ours = Launch {
         name: "Polyfabric".to_owned(),

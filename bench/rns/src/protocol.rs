@@ -2,6 +2,7 @@
 //!
 //! Each side is a process of its own, ours too, so that memory is measured for each alone.
 
+use polyfabric_runtime::gpu::rns::{Needs, Share};
 use serde::{Deserialize, Serialize};
 
 /// Bits of each modulus, in the order of the chain, and the special ones.
@@ -85,4 +86,58 @@ pub struct Answer {
     pub levels_left: usize,
     /// The most memory that the side's process has held.
     pub peak_gib: f64,
+    /// What a card did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card: Option<OnCard>,
+}
+
+/// What a card does in a run, and where its time goes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct OnCard {
+    pub launches: usize,
+    /// Levels of launches, each of which waits for the one before.
+    pub levels: usize,
+    /// Polynomials of one limb.
+    pub polynomials: usize,
+    pub key_bytes: usize,
+    pub plaintext_bytes: usize,
+    pub value_bytes: usize,
+    /// Bytes that kernels read and write, whether a cache has them or not.
+    pub moved_bytes: usize,
+    pub butterflies: usize,
+    /// Products of two words besides.
+    pub products: usize,
+    pub kernels: Vec<KernelShare>,
+}
+
+/// All launches of one kernel, each started when the one before had ended.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct KernelShare {
+    pub kernel: String,
+    pub launches: usize,
+    pub polynomials: usize,
+    pub ms: f64,
+}
+
+impl From<(Needs, Vec<Share>)> for OnCard {
+    fn from((needs, shares): (Needs, Vec<Share>)) -> Self {
+        let share = |share: Share| KernelShare {
+            kernel: share.kernel.to_owned(),
+            launches: share.launches,
+            polynomials: share.polynomials,
+            ms: share.seconds * 1e3,
+        };
+        Self {
+            launches: needs.launches,
+            levels: needs.levels,
+            polynomials: needs.nodes,
+            key_bytes: needs.key_bytes,
+            plaintext_bytes: needs.plaintext_bytes,
+            value_bytes: needs.value_bytes,
+            moved_bytes: needs.moved_bytes,
+            butterflies: needs.butterflies,
+            products: needs.products,
+            kernels: shares.into_iter().map(share).collect(),
+        }
+    }
 }

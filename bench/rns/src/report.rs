@@ -1,5 +1,6 @@
 //! Rows of the comparison: data first, and a table drawn from them.
 
+use crate::BenchError;
 use serde::Serialize;
 use std::path::Path;
 
@@ -57,16 +58,17 @@ pub struct Results {
     pub rows: Vec<Row>,
 }
 
-impl Results {
-    /// Writes the JSON beside its place and then renames it, so that a reader never sees half a file.
-    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+/// Writes `results` as JSON beside its place and then renames it, so that a reader never sees half a file.
+pub fn write(path: &Path, results: &impl Serialize) -> Result<(), BenchError> {
+    let all = || {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
         let partial = path.with_extension("json.partial");
-        std::fs::write(&partial, serde_json::to_string_pretty(self)?)?;
+        std::fs::write(&partial, serde_json::to_string_pretty(results)?)?;
         std::fs::rename(&partial, path)
-    }
+    };
+    all().map_err(|source| BenchError::Output { path: path.to_owned(), source })
 }
 
 pub fn print_header() {

@@ -1,19 +1,17 @@
 //! Bootstrapping of all slots, at one of three operating points.
 
-use super::{OursError, Prepared};
+use super::{OnCard, OursError, Place, Prepared};
 use crate::protocol::Answer;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::Lowering;
 use polyfabric_program::rns::noise::Encryption;
 use polyfabric_program::rns::parameters;
-use polyfabric_runtime::NoProgress;
-use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
+use polyfabric_runtime::rns::cpu::ExecutorOptions;
 use polyfabric_runtime::rns::key_storage;
 use polyfabric_schemes::ckks::{CkksCiphertext, ClientKey, Complex, sets};
 use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{Ciphertext, KeyId, KeySet, KeyStorage, LimbId, RnsPolynomial};
 use rand::Rng;
-use std::time::Instant;
 
 /// What is drawn or made at each use, and so takes no memory.
 struct Point {
@@ -83,8 +81,8 @@ pub fn prepare(set: &str, op: &str) -> Result<(Box<dyn Prepared>, Answer), OursE
 }
 
 impl Prepared for Bootstrap {
-    fn measure(&mut self, _: &str, repetitions: usize) -> Result<Answer, OursError> {
-        let executor = Executor::with_options(&self.kernel, &self.keys, self.options)?;
+    fn measure(&mut self, _: &str, repetitions: usize, place: &Place) -> Result<Answer, OursError> {
+        let mut ready = place.prepare(&self.kernel, &self.keys, self.options)?;
         let parameters = self.client.parameters();
         let mut random = rand::rng();
         let mut value = || random.random_range(-1.0..1.0);
@@ -92,14 +90,13 @@ impl Prepared for Bootstrap {
         let input = self.client.encrypt_at(&values, 0, self.input_scale)?.into_ciphertext();
         let parts: Vec<&RnsPolynomial> =
             self.kernel.inputs().map(|(_, part, _, _)| &input.parts[usize::from(part)]).collect();
-        let mut outputs = executor.outputs();
-        let mut ms = Vec::new();
-        // One bootstrapping takes long enough to need no warming up.
-        for _ in 0..repetitions {
-            let start = Instant::now();
-            executor.run_into(&parts, &mut outputs, &NoProgress)?;
-            ms.push(start.elapsed().as_secs_f64() * 1e3);
+        // One bootstrapping takes long enough on a processor to need no warming up.
+        if let Place::Card(_) = place {
+            ready.run(&parts)?;
         }
+        let ms = (0..repetitions).map(|_| ready.run(&parts)).collect::<Result<_, _>>()?;
+        let card = ready.on_card(&parts)?.map(OnCard::from);
+        let outputs = ready.into_outputs();
         let result = CkksCiphertext::new(parameters, Ciphertext::new(outputs), self.output_scale, values.len())?;
         let found = self.client.decrypt(&result)?;
         let parts = found.iter().zip(&values).flat_map(|(a, b)| [a.re - b.re, a.im - b.im]);
@@ -107,6 +104,7 @@ impl Prepared for Bootstrap {
         let error = errors.iter().copied().fold(0.0, f64::max);
         let mean = -errors.iter().map(|error| error.log2()).sum::<f64>() / errors.len() as f64;
         let levels_left = self.levels_left;
-        Ok(Answer { ms, error, precision_min: -error.log2(), precision_mean: mean, levels_left, ..Answer::default() })
+        let precision_min = -error.log2();
+        Ok(Answer { ms, error, precision_min, precision_mean: mean, levels_left, card, ..Answer::default() })
     }
 }

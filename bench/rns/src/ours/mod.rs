@@ -1,10 +1,13 @@
-//! Our side: lowered programs on the CPU runtime, one thread. It serves the same protocol as the peers.
+//! Our side: lowered programs on the CPU runtime, one thread, or on a card. It serves the same protocol as the peers.
 
 mod bootstrapping;
+mod place;
 mod slots;
 mod transform;
 
-use crate::protocol::{Answer, Request, Scheme};
+pub use place::Place;
+
+use crate::protocol::{Answer, OnCard, Request, Scheme};
 use std::io::{BufRead, Write, stdin, stdout};
 use std::time::Instant;
 
@@ -49,9 +52,9 @@ pub enum OursError {
 }
 
 /// A prepared parameter set.
-trait Prepared {
+pub trait Prepared {
     /// Times `op` `repetitions` times and checks its result.
-    fn measure(&mut self, op: &str, repetitions: usize) -> Result<Answer, OursError>;
+    fn measure(&mut self, op: &str, repetitions: usize, place: &Place) -> Result<Answer, OursError>;
 }
 
 /// Serves requests until the stream ends.
@@ -59,7 +62,7 @@ pub fn serve() -> std::io::Result<()> {
     let mut prepared: Option<Box<dyn Prepared>> = None;
     for line in stdin().lock().lines() {
         let answer = match serde_json::from_str(&line?) {
-            Ok(request) => handle(&mut prepared, request).map_err(|error| error.to_string()),
+            Ok(request) => handle(&mut prepared, request, &Place::Processor).map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         let mut answer = answer.unwrap_or_else(|failure| Answer { failure: Some(failure), ..Answer::default() });
@@ -72,7 +75,8 @@ pub fn serve() -> std::io::Result<()> {
     Ok(())
 }
 
-fn handle(prepared: &mut Option<Box<dyn Prepared>>, request: Request) -> Result<Answer, OursError> {
+/// The answer to `request`, of what is measured at `place`.
+pub fn handle(prepared: &mut Option<Box<dyn Prepared>>, request: Request, place: &Place) -> Result<Answer, OursError> {
     match request {
         Request::Hello => {
             Ok(Answer { version: Some(format!("Polyfabric {}", env!("CARGO_PKG_VERSION"))), ..Answer::default() })
@@ -90,7 +94,7 @@ fn handle(prepared: &mut Option<Box<dyn Prepared>>, request: Request) -> Result<
             Ok(Answer { seconds: start.elapsed().as_secs_f64(), ..answer })
         }
         Request::Measure { op, repetitions } => match prepared {
-            Some(prepared) => prepared.measure(&op, repetitions),
+            Some(prepared) => prepared.measure(&op, repetitions, place),
             None => Err(OursError::NothingPrepared { op }),
         },
     }

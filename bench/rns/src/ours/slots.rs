@@ -1,6 +1,6 @@
 //! CKKS and BGV: each operation a lowered kernel program of its own, at the top level, as the peers are measured.
 
-use super::{OursError, Prepared, timed};
+use super::{OnCard, OursError, Place, Prepared};
 use crate::protocol::Answer;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::homomorphic::{Complex, Values};
@@ -11,8 +11,7 @@ use polyfabric_program::rns::lowering::{
 };
 use polyfabric_program::rns::noise::{Encryption, NoiseModel};
 use polyfabric_program::rns::parameters;
-use polyfabric_runtime::NoProgress;
-use polyfabric_runtime::rns::cpu::Executor;
+use polyfabric_runtime::rns::cpu::ExecutorOptions;
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{Ciphertext, KeyId, KeySet, KeyStorage, RnsPolynomial};
@@ -74,31 +73,33 @@ fn keys_of(operations: &Operations) -> Vec<KeyId> {
     ids.into_iter().collect()
 }
 
-/// Runs one operation; gives its times and the two parts of its last result.
+/// What came of one operation: its times, the two parts of its last result, and what a card did.
+struct Measured {
+    ms: Vec<f64>,
+    result: Ciphertext,
+    card: Option<OnCard>,
+}
+
+/// Runs one operation, once uncounted.
 fn measured(
     operation: &Operation,
     keys: &KeySet,
     x: &Ciphertext,
     y: &Ciphertext,
     repetitions: usize,
-) -> Result<(Vec<f64>, Ciphertext), OursError> {
-    let executor = Executor::new(&operation.kernel, keys)?;
+    place: &Place,
+) -> Result<Measured, OursError> {
+    let mut ready = place.prepare(&operation.kernel, keys, ExecutorOptions::default())?;
     let inputs: Vec<&RnsPolynomial> = operation
         .kernel
         .inputs()
         .map(|(name, part, _, _)| if name == "x" { &x.parts[usize::from(part)] } else { &y.parts[usize::from(part)] })
         .collect();
-    let mut outputs = executor.outputs();
-    let mut failed = None;
-    let ms = timed(repetitions, || {
-        if let Err(error) = executor.run_into(&inputs, &mut outputs, &NoProgress) {
-            failed = Some(error);
-        }
-    });
-    match failed {
-        Some(error) => Err(error.into()),
-        None => Ok((ms, Ciphertext::new(outputs.split_off(outputs.len() - 2)))),
-    }
+    ready.run(&inputs)?;
+    let ms = (0..repetitions).map(|_| ready.run(&inputs)).collect::<Result<_, _>>()?;
+    let card = ready.on_card(&inputs)?.map(OnCard::from);
+    let mut outputs = ready.into_outputs();
+    Ok(Measured { ms, result: Ciphertext::new(outputs.split_off(outputs.len() - 2)), card })
 }
 
 // -- CKKS ---------------------------------------------------------------------------------------------------------------
@@ -151,11 +152,11 @@ pub fn ckks(set: &str, rotations: &[i64]) -> Result<(Box<dyn Prepared>, Answer),
 }
 
 impl Prepared for CkksSide {
-    fn measure(&mut self, op: &str, repetitions: usize) -> Result<Answer, OursError> {
+    fn measure(&mut self, op: &str, repetitions: usize, place: &Place) -> Result<Answer, OursError> {
         let unknown = || OursError::UnknownOp { op: op.to_owned(), scheme: "CKKS" };
         let operation = self.operations.get(op).ok_or_else(unknown)?;
         let [x, y] = &self.ciphertexts;
-        let (ms, result) = measured(operation, &self.keys, x, y, repetitions)?;
+        let Measured { ms, result, card } = measured(operation, &self.keys, x, y, repetitions, place)?;
         let parameters = self.client.parameters();
         let result = CkksCiphertext::new(parameters, result, operation.scale.real(), parameters.max_slots())?;
         let found = self.client.decrypt(&result)?;
@@ -167,7 +168,7 @@ impl Prepared for CkksSide {
         };
         let off = |(slot, value): (usize, &ckks::Complex)| (Complex::new(value.re, value.im) - expected(slot)).abs();
         let error = found.iter().enumerate().map(off).fold(0.0, f64::max);
-        Ok(Answer { ms, error, ..Answer::default() })
+        Ok(Answer { ms, error, card, ..Answer::default() })
     }
 }
 
@@ -222,11 +223,11 @@ pub fn bgv(set: &str, rotations: &[i64]) -> Result<(Box<dyn Prepared>, Answer), 
 }
 
 impl Prepared for BgvSide {
-    fn measure(&mut self, op: &str, repetitions: usize) -> Result<Answer, OursError> {
+    fn measure(&mut self, op: &str, repetitions: usize, place: &Place) -> Result<Answer, OursError> {
         let unknown = || OursError::UnknownOp { op: op.to_owned(), scheme: "BGV" };
         let operation = self.operations.get(op).ok_or_else(unknown)?;
         let [x, y] = &self.ciphertexts;
-        let (ms, result) = measured(operation, &self.keys, x, y, repetitions)?;
+        let Measured { ms, result, card } = measured(operation, &self.keys, x, y, repetitions, place)?;
         let [x, y] = &self.values;
         let Scale::Factor(factor) = operation.scale else { return Err(unknown()) };
         let found = self.client.decrypt(&result, factor, x.len())?;
@@ -237,6 +238,6 @@ impl Prepared for BgvSide {
             _ => x[slot - slot % row + (slot + by) % row],
         };
         let wrong = found.iter().enumerate().filter(|&(slot, &value)| value != expected(slot)).count();
-        Ok(Answer { ms, error: wrong as f64, ..Answer::default() })
+        Ok(Answer { ms, error: wrong as f64, card, ..Answer::default() })
     }
 }

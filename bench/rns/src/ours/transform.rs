@@ -1,6 +1,6 @@
 //! The transform of one limb.
 
-use super::{OursError, Prepared, timed};
+use super::{OursError, Place, Prepared, timed};
 use crate::protocol::{Answer, Chain};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
@@ -30,7 +30,7 @@ pub fn prepare(log_n: u32, chain: &Chain) -> Result<(Box<dyn Prepared>, Answer),
 }
 
 impl Prepared for Transform {
-    fn measure(&mut self, op: &str, repetitions: usize) -> Result<Answer, OursError> {
+    fn measure(&mut self, op: &str, repetitions: usize, _: &Place) -> Result<Answer, OursError> {
         if op != "ntt" {
             return Err(OursError::UnknownOp { op: op.to_owned(), scheme: "a transform" });
         }

@@ -52,6 +52,17 @@ pub(super) enum Kernel {
 impl Kernel {
     pub(super) const ALL: [Self; 6] =
         [Self::Inverse, Self::Forward, Self::InnerProducts, Self::Sums, Self::Loads, Self::CentredConversions];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Inverse => "inverse",
+            Self::Forward => "forward",
+            Self::InnerProducts => "inner_products",
+            Self::Sums => "sums",
+            Self::Loads => "loads",
+            Self::CentredConversions => "centred_conversions",
+        }
+    }
 }
 
 /// What a kernel is told: words, and what each is.
@@ -59,6 +70,8 @@ impl Kernel {
 pub(super) struct Record {
     pub words: Vec<u64>,
     pub spaces: Vec<Space>,
+    /// Products of two words for each word of a limb, butterflies apart.
+    pub products: usize,
 }
 
 impl Record {
@@ -454,6 +467,7 @@ impl Fusion<'_> {
             for part in [Part::Body, Part::Mask] {
                 let location = self.key(KeyLimb { key, row, part, limb: step.limb });
                 record.location(location);
+                record.products += 1;
             }
         }
         let near = key << 8 | u32::from(step.limb.0);
@@ -485,12 +499,14 @@ impl Fusion<'_> {
             record.number(inverse(q, product(q, 1, index)));
             record.number((q.value() - 1) / 2);
             (0..index).for_each(|earlier| record.number(product(q, 1, earlier)));
+            record.products += 2 + index;
         }
         for (&p, &index) in to.iter().zip(&step.results) {
             record.location(Location { space: Space::Register, index });
             record.limb(limb_of(p));
             record.number(p.neg(product(p, t, from.len())));
             (0..from.len()).for_each(|earlier| record.number(product(p, t, earlier)));
+            record.products += from.len();
         }
         self.nodes.most_sources = self.nodes.most_sources.max(from.len());
         let kernel = Kernel::CentredConversions;
@@ -535,6 +551,7 @@ impl Fusion<'_> {
                 record.location(location);
                 record.number(factor);
                 record.number(quotient(factor, modulus));
+                record.products += 1;
             }
             None => (0..3).for_each(|_| record.number(0)),
         }
@@ -551,6 +568,7 @@ impl Fusion<'_> {
         record.number(factor);
         record.number(quotient(factor, modulus));
         record.number(addend);
+        record.products += 1;
         self.push(Kernel::Inverse, limb, register, record);
     }
 }
@@ -575,11 +593,13 @@ impl Term {
             Factor::Product(a, b) => {
                 record.location(a);
                 record.location(b);
+                record.products += 1;
                 1
             }
             Factor::Scaled(a, constant) => {
                 record.location(a);
                 record.number(constant);
+                record.products += 1;
                 2
             }
             Factor::Constant(constant) => {
@@ -610,6 +630,7 @@ impl Load {
                 record.number(1);
                 record.number(sources.len() as u64);
                 record.number(constant);
+                record.products += sources.len();
                 for (location, factor) in sources {
                     record.location(location);
                     record.number(factor);

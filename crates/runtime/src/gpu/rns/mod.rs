@@ -154,6 +154,12 @@ pub struct Needs {
     pub plaintext_bytes: usize,
     /// Bytes of what kernels are told.
     pub record_bytes: usize,
+    /// Bytes that kernels read and write, whether a cache has them or not.
+    pub moved_bytes: usize,
+    /// Butterflies of transforms: each a product with a constant, a sum and a difference.
+    pub butterflies: usize,
+    /// Products of two words besides: of inner products with keys, of base conversions, of sums, with constants.
+    pub products: usize,
 }
 
 impl Needs {
@@ -163,8 +169,16 @@ impl Needs {
     }
 
     fn of(plan: &Plan, program: &KernelProgram, tiles: Tiles) -> Self {
-        let limbs = |count: usize| count * program.degree.get() * size_of::<u64>();
+        let degree = program.degree.get();
+        let limbs = |count: usize| count * degree * size_of::<u64>();
+        let named = plan.spaces.iter().filter(|&&space| space != Space::Number).count();
+        let batches = plan.levels.iter().flatten();
+        let of_transforms = batches.filter(|batch| matches!(batch.kernel, Kernel::Forward | Kernel::Inverse));
+        let transforms: usize = of_transforms.map(|batch| batch.count).sum();
         Self {
+            moved_bytes: limbs(named + if tiles.column_levels > 0 { 2 * transforms } else { 0 }),
+            butterflies: transforms * degree / 2 * program.degree.log2() as usize,
+            products: plan.products * degree,
             launches: plan.levels.iter().flatten().map(|&batch| tiles.launches(batch).len()).sum(),
             levels: plan.levels.len(),
             nodes: plan.starts.len(),
@@ -205,6 +219,9 @@ pub struct Executor<D: Device> {
     inputs: Vec<(u32, LimbId)>,
     outputs: Vec<ValueType>,
     recordings: Vec<D::Recording>,
+    kernels: D::Kernels,
+    /// The same launches one by one, to be timed.
+    batches: Vec<(Batch, Vec<Call>)>,
     /// Held while a run uses it.
     memory: Mutex<Memory<D>>,
     /// What recordings read.
@@ -217,6 +234,19 @@ struct Memory<D: Device> {
     slots: D::Buffer,
     /// On the computer's side: the inputs' limbs before a run, the outputs' after it.
     pinned: D::Pinned,
+}
+
+/// What all launches of one kernel came to, each started when the one before had ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// The kernel; of transforms in two passes both.
+    pub kernel: &'static str,
+    /// Launches.
+    pub launches: usize,
+    /// Polynomials of one limb that they computed; of inner products pairs.
+    pub polynomials: usize,
+    /// Seconds, the card's and those of starting and waiting.
+    pub seconds: f64,
 }
 
 /// What a run came to.
@@ -302,6 +332,8 @@ impl<D: Device> Executor<D> {
             needs: Needs::of(&plan, program, tiles),
             outputs,
             inputs: plan.inputs,
+            batches: plan.levels.iter().flatten().copied().zip(levels.into_iter().flatten()).collect(),
+            kernels,
             device: Arc::clone(device),
             program: program.clone(),
             ring,
@@ -377,6 +409,32 @@ impl<D: Device> Executor<D> {
         progress.update("run", total, total);
         let on_card = start.elapsed();
         Ok(Ran { outputs: self.fetch(memory)?, on_card })
+    }
+
+    /// Where the time of a run on `inputs` goes, by kernel.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn shares(&self, inputs: &[&RnsPolynomial]) -> Result<Vec<Share>, RunError> {
+        check_inputs(&self.program, &self.ring, inputs)?;
+        let memory = &mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bring(inputs, memory)?;
+        let mut shares =
+            Kernel::ALL.map(|kernel| Share { kernel: kernel.name(), launches: 0, polynomials: 0, seconds: 0.0 });
+        for (batch, calls) in &self.batches {
+            cancel::check();
+            let start = Instant::now();
+            for call in calls {
+                // SAFETY: as of what was recorded; these are the same.
+                unsafe { self.device.launch(&self.kernels, call.launch, &call.arguments)? };
+            }
+            self.device.finish()?;
+            let share = &mut shares[batch.kernel as usize];
+            share.launches += calls.len();
+            share.polynomials += batch.count;
+            share.seconds += start.elapsed().as_secs_f64();
+        }
+        Ok(shares.into_iter().filter(|share| share.launches > 0).collect())
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Plan {
     pub keys: Vec<KeyLimb>,
     /// Most residues of a centred conversion.
     pub most_sources: usize,
+    /// Products of two words for each word of a limb, butterflies apart.
+    pub products: usize,
 }
 
 impl Plan {
@@ -58,6 +60,7 @@ impl Plan {
             key_ids: steps.keys,
             keys: nodes.keys,
             most_sources: nodes.most_sources,
+            products: nodes.nodes.iter().map(|node| node.record.products).sum(),
         };
         for mut level in levels {
             let mut batches = Vec::new();

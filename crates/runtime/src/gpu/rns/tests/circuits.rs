@@ -125,4 +125,10 @@ fn a_bootstrapping_of_2_15_slots_is_some_hundred_launches() {
     let circuit = Bench::new("ckks-boot-1519").bootstrapping();
     let needs = needs(&circuit.kernel, 227 << 10).unwrap();
     assert!(needs.launches < 600 && needs.nodes > 30 * needs.launches, "{needs:?}");
+    // What docs/gpu.md says of it: launches, levels and polynomials, and gigabytes of keys, public polynomials, values and traffic.
+    assert_eq!([needs.launches, needs.levels, needs.nodes], [568, 264, 20_678]);
+    let bytes = [needs.key_bytes, needs.plaintext_bytes, needs.value_bytes, needs.moved_bytes];
+    assert_eq!(bytes.map(|bytes| format!("{:.1}", bytes as f64 / 1e9)), ["11.1", "3.3", "1.1", "72.2"]);
+    let counts = [needs.butterflies, needs.products].map(|count| format!("{:.1}", count as f64 / 1e9));
+    assert_eq!(counts, ["3.5", "5.5"]);
 }

@@ -1,0 +1,64 @@
+//! CKKS and BGV on a card: operations and bootstrapping, every result decrypted, and which kernels the time goes to.
+
+use crate::case::Case;
+use crate::compare::{self, Figures};
+use crate::ours::{self, Place};
+use crate::protocol::{Answer, Request, Scheme};
+use crate::{BenchError, report};
+use polyfabric_runtime::gpu::{Cuda, Device};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::Arc;
+
+/// One operation on the card.
+#[derive(Clone, Debug, Serialize)]
+struct Row {
+    case: String,
+    op: String,
+    /// Times are from the card's memory to the card's memory.
+    answer: Answer,
+}
+
+#[derive(Debug, Serialize)]
+struct Results {
+    card: String,
+    rows: Vec<Row>,
+}
+
+/// Measures `cases`, each operation `runs` times; prints rows as they come.
+pub fn measure(cases: &[Case], runs: usize, output: Option<&Path>) -> Result<(), BenchError> {
+    let card = Arc::new(Cuda::first()?);
+    let mut results = Results { card: card.name().to_owned(), rows: Vec::new() };
+    let place = Place::Card(card);
+    println!("{}", results.card);
+    println!("{:20} {:16} {:>10} {:>10} {:>9}", "case", "operation", "median ms", "least ms", "error");
+    for case in cases.iter().filter(|case| case.scheme != Scheme::Ntt) {
+        // Operating points of bootstrapping differ in what a processor keeps in memory: a card keeps everything.
+        let ops = if case.scheme == Scheme::Bootstrapping { &case.ops[..1] } else { case.ops };
+        eprintln!("{}: keys", case.name);
+        let mut prepared = None;
+        ours::handle(&mut prepared, case.prepare(ops[0]), &place)?;
+        for &op in ops {
+            let request = Request::Measure { op: op.to_owned(), repetitions: runs };
+            let answer = ours::handle(&mut prepared, request, &place)?;
+            compare::expect_right(&results.card, case, op, &answer)?;
+            let figures = Figures { ms: answer.ms.clone(), last: answer };
+            let (median, least, answer) = (figures.median(), figures.least(), figures.last);
+            println!("{:20} {op:16} {median:>10.3} {least:>10.3} {:>9.1e}", case.name, answer.error);
+            if let Some(card) = &answer.card {
+                let (launches, levels, polynomials) = (card.launches, card.levels, card.polynomials);
+                let moved = card.moved_bytes as f64 / 1e9;
+                println!("    {launches} launches in {levels} levels, {polynomials} polynomials, {moved:.3} GB moved");
+                for share in &card.kernels {
+                    let (name, launches, polynomials) = (&share.kernel, share.launches, share.polynomials);
+                    println!("    {name:20} {launches:>5} launches {polynomials:>7} polynomials {:>9.3} ms", share.ms);
+                }
+            }
+            results.rows.push(Row { case: case.name.to_owned(), op: op.to_owned(), answer });
+        }
+        if let Some(path) = output {
+            report::write(path, &results)?;
+        }
+    }
+    Ok(())
+}
