@@ -164,3 +164,17 @@ def test_programs_run_on_the_card_as_on_the_processor():
 @pytest.mark.skipif(card() is None, reason="this computer has no card of NVIDIA's")
 def test_slots_on_the_card_decrypt_within_their_bound():
     assert squared.run(SLOTS, on="gpu").correct
+
+
+def test_the_cost_of_slots_has_an_estimate_for_a_card():
+    cost = squared.cost()
+    needs = cost.to_dict()["gpu"]
+    # The card reads those limbs of keys alone that the program does, all of them whole.
+    assert 0 < needs["key_bytes"] <= cost.to_dict()["key_bytes"]
+    parts = needs["key_bytes"] + needs["plaintext_bytes"] + needs["value_bytes"]
+    assert parts < needs["memory_bytes"] < 1.1 * parts
+    assert needs["levels"] <= needs["launches"]
+    # Every limb of the keys is read once at least.
+    assert needs["moved_bytes"] > needs["key_bytes"]
+    assert needs["least_seconds"] >= needs["moved_bytes"] / 4.8e12
+    assert "on an H200 (estimated, not measured)" in cost.table()

@@ -12,6 +12,7 @@ use polyfabric_runtime::gpu::{Cuda, Device, Executor, GpuError, Shape, rns};
 use polyfabric_schemes::rns::{KeySet, RnsPolynomial};
 use polyfabric_schemes::tfhe::{AnyServerKey, KeyUnrolling, ServerKey};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The first card, opened once: it is let go when the process ends. One that was not there is looked for again.
@@ -92,6 +93,33 @@ impl SlotsOnCard {
         let executor = Arc::new(rns::Executor::new(&card, plan.kernel(), keys).map_err(Failure::of(Kind::Run))?);
         *held = Some(Prepared { plan: Arc::clone(plan), executor: Arc::clone(&executor) });
         Ok(executor)
+    }
+}
+
+/// A card's name, bytes and counts by name, and the seconds that a run takes at best.
+type NeedsOfCard = (&'static str, BTreeMap<&'static str, usize>, f64);
+
+#[pymethods]
+impl PySlotPlan {
+    /// What an execution takes of a card, estimated for one by its maker's figures; nothing if the kernels do not serve the program.
+    fn needs_of_card(&self, py: Python<'_>) -> PyResult<Option<NeedsOfCard>> {
+        let (plan, card) = (&*self.0, rns::Card::H200);
+        detached(py, || {
+            Ok(rns::needs(plan.kernel(), card.shared_bytes).ok().map(|needs| {
+                let counts = BTreeMap::from([
+                    ("memory_bytes", needs.bytes()),
+                    ("key_bytes", needs.key_bytes),
+                    ("plaintext_bytes", needs.plaintext_bytes),
+                    ("value_bytes", needs.value_bytes),
+                    ("moved_bytes", needs.moved_bytes),
+                    ("launches", needs.launches),
+                    ("levels", needs.levels),
+                    ("butterflies", needs.butterflies),
+                    ("products", needs.products),
+                ]);
+                (card.name, counts, card.seconds(&needs))
+            }))
+        })
     }
 }
 

@@ -25,6 +25,7 @@ def cost(d: dict[str, Any]) -> list[Rows]:
         *estimated_times(d),
         ("switching keys", f"{len(d['keys'])}, {bytes_text(d['key_bytes'])}"),
         ("memory", f"{bytes_text(d['memory_bytes'])} on the server"),
+        *_gpu(d["gpu"]),
         ("inputs", bytes_text(d["input_bytes"])),
         ("outputs", bytes_text(d["output_bytes"])),
         failure(d["scheme"], d["log2_failure"]),
@@ -38,6 +39,15 @@ def failure(scheme: str, log2_failure: float) -> tuple[str, str]:
     """What a plan's bounds leave: how often a BGV program fails, or a CKKS output is off by more than its bound."""
     what = "fails" if scheme == "bgv" else "error bounds passed"
     return what, f"with probability {probability(log2_failure)} at most"
+
+
+def _gpu(needs: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """What a graphics card has to hold and do."""
+    if needs is None:
+        return []
+    moved = f"{bytes_text(needs['moved_bytes'])} read and written in {needs['launches']:,} launches"
+    least = f"{scaled(needs['least_seconds'], 's')} at best on an {needs['card']} (estimated, not measured)"
+    return [("graphics card", f"{bytes_text(needs['memory_bytes'])}; {moved}: {least}")]
 
 
 def _bootstraps(count: dict[str, int]) -> list[tuple[str, str]]:

@@ -250,7 +250,16 @@ class SlotPlan(Plan):
             **{name: facts[name] for name in ("parameters", "start_level", "bootstraps", "keys", "key_bytes")},
             **{name: facts[name] for name in ("memory_bytes", "input_bytes", "output_bytes", "plaintext_bytes")},
             **{name: facts[name] for name in ("log2_failure", "operations", "limb_operations", "nodes")},
+            "gpu": self.needs_of_card(),
         }
+
+    def needs_of_card(self) -> dict[str, Any] | None:
+        """What an execution takes of a graphics card: bytes, launches, and an estimate of its least time; none if its kernels do not serve the program."""
+        needs = self.native.needs_of_card()
+        if needs is None:
+            return None
+        name, counts, seconds = needs
+        return {"card": name, **counts, "least_seconds": seconds}
 
     def processor_seconds(self) -> float:
         """Processor time that an execution takes here."""

@@ -4,6 +4,7 @@
 //! joined where one kernel can do several (`fusion`) and put into levels (`plan`); keys and public polynomials go to the card. A run then brings the inputs,
 //! starts what was recorded, and fetches the outputs. Nothing leaves the card meanwhile. All of it is exact arithmetic: words are the CPU's.
 
+mod estimate;
 mod fusion;
 mod plan;
 mod tables;
@@ -15,6 +16,7 @@ use crate::Progress;
 use crate::rns::RunError;
 use crate::rns::bind::{check_inputs, check_keys, check_ring};
 use crate::rns::steps::plaintext;
+pub use estimate::Card;
 use fusion::{Kernel, Space};
 use plan::{Batch, Plan};
 use polyfabric_kernels::{RingDegree, cancel};

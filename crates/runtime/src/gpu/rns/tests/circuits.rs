@@ -1,7 +1,7 @@
 //! Programs of CKKS, whole, on a card: to the processor's words, and decrypted.
 
 use super::Turns;
-use super::{needs, on_card};
+use super::{Card, needs, on_card};
 use crate::NoProgress;
 use crate::rns::cpu;
 use polyfabric_program::rns::homomorphic::{Complex, Diagonals, Values};
@@ -123,7 +123,7 @@ fn bootstrapping_decrypts_as_on_the_processor() {
 #[test]
 fn a_bootstrapping_of_2_15_slots_is_some_hundred_launches() {
     let circuit = Bench::new("ckks-boot-1519").bootstrapping();
-    let needs = needs(&circuit.kernel, 227 << 10).unwrap();
+    let needs = needs(&circuit.kernel, Card::H200.shared_bytes).unwrap();
     assert!(needs.launches < 600 && needs.nodes > 30 * needs.launches, "{needs:?}");
     // What docs/gpu.md says of it: launches, levels and polynomials, and gigabytes of keys, public polynomials, values and traffic.
     assert_eq!([needs.launches, needs.levels, needs.nodes], [568, 264, 20_678]);
@@ -131,4 +131,5 @@ fn a_bootstrapping_of_2_15_slots_is_some_hundred_launches() {
     assert_eq!(bytes.map(|bytes| format!("{:.1}", bytes as f64 / 1e9)), ["11.1", "3.3", "1.1", "72.2"]);
     let counts = [needs.butterflies, needs.products].map(|count| format!("{:.1}", count as f64 / 1e9));
     assert_eq!(counts, ["3.5", "5.5"]);
+    assert_eq!(format!("{:.0}", Card::H200.seconds(&needs) * 1e3), "15");
 }

@@ -3,7 +3,7 @@
 mod circuits;
 
 use super::plan::Plan;
-use super::{Executor, Tiles, needs};
+use super::{Card, Executor, Tiles, needs};
 use crate::NoProgress;
 #[cfg(feature = "gpu")]
 use crate::gpu::Cuda;
