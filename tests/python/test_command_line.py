@@ -138,6 +138,20 @@ def test_inputs_by_their_types(polyfabric, tmp_path):
         assert told in " ".join(done.err.split())
 
 
+def test_booleans_are_given_by_their_names(polyfabric, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import polyfabric as pf\n\n\n@pf.program(b=pf.Bool, c=pf.Bool.vector(3), x=pf.Int(0, 1))\n"
+        "def f(b, c, x):\n    return {'b': ~b, 'c': c[0] & c[2], 'x': x}\n"
+    )
+    (tmp_path / "own.json").write_text('{"b": true, "c": [true, false, true], "x": 1}')
+    for given in (("b=true", "c=True,0,TRUE", "x=1"), ("b=1", "c=1,false,1", "x=1"), ("own.json",)):
+        done = polyfabric("run", "own.py:f", *(part for one in given for part in ("--input", one)), "--json")
+        assert (done.status, json.loads(done.out)["output"]) == (0, {"b": 0, "c": 1, "x": 1}), done
+    # An integer is a number.
+    done = polyfabric("run", "own.py:f", "--input", "b=true", "--input", "c=1,1,1", "--input", "x=true")
+    assert (done.status, "'true' is not integers separated by commas" in done.err) == (2, True), done
+
+
 def test_inputs_are_of_what_encrypts_them(polyfabric):
     common = ("run", "pbs+ks", "--params", "toy-512-k2", "--max-failure", "0", "--keys", "keys", "--input", "x=1")
     assert polyfabric(*common, "--step", "encrypt").status == 0

@@ -14,6 +14,9 @@ from ..language.traced import TracedProgram
 from ..language.types import IntegerType, SlotType, TextType, Type
 from ..programs import read as read_file
 
+BOOLEANS = {"false": "0", "true": "1"}
+"""How a Boolean may be written, beside 0 and 1."""
+
 
 def inputs(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
     """Inputs from `NAME=VALUE[,VALUE..]`, of a text `NAME=TEXT`, and from JSON files."""
@@ -69,8 +72,11 @@ def _drawn_slots(kind: SlotType, generator: np.random.Generator) -> NDArray[Any]
 
 
 def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 - of the input's type
-    if isinstance(program.inputs.get(name), TextType):
+    kind = program.inputs.get(name)
+    if isinstance(kind, TextType):
         return text
+    if isinstance(kind, Type) and kind.element.kind == "boolean":
+        text = ",".join(BOOLEANS.get(part.strip().lower(), part) for part in text.split(","))
     return _integers(name, text) if program.kind == "elements" else _numbers(name, text)
 
 
