@@ -150,14 +150,15 @@ ONNX = [
         lambda: model(node("ReduceSum", "x axis", "s"), node("Add", "x s"), axis=np.array([1])),
     ),
     pair(
+        lambda: model(node("MatMul", "x w", "m"), node("Mul", "x m"), w=np.eye(4)[::-1]),
+        "or an activation, whose product is of functions of the same number",
         lambda: model(node("Sigmoid", "x", "s"), node("Mul", "x s")),
-        "or an activation that is one operator, such as Gelu and HardSwish",
-        lambda: model(node("Gelu", "x", "s", **GELU), node("HardSwish", "s")),
     ),
     pair(
-        lambda: model(node("Add", "x k", "h"), node("Div", "one h"), k=np.array(3.0), one=np.array(1.0)),
-        "use a layer with public weights, or an activation that is one operator",
-        lambda: model(node("Add", "x k", "h"), node("Reciprocal", "h"), k=np.array(3.0)),
+        lambda: model(node("Div", "some x"), some=np.arange(1.0, 5.0)),
+        "use a layer with public weights, or an activation",
+        lambda: model(node("Reciprocal", "x", "r"), node("Mul", "r some"), some=np.arange(1.0, 5.0)),
+        ROWS + 3,
     ),
     pair(
         lambda: model(node("MaxPool", "x", kernel_shape=[2, 2]), shape=("rows", 4, 2, 2)),

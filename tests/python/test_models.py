@@ -624,11 +624,11 @@ def test_an_operator_that_is_not_computed_is_refused(op: str, attributes: dict[s
 
 
 def test_a_product_of_encrypted_values_is_refused() -> None:
-    nodes = [node("Tanh", ["x"], ["t"]), node("Mul", ["t", "x"], ["y"])]
+    nodes = [node("MatMul", ["x", "mixed"], ["m"]), node("Mul", ["m", "x"], ["y"])]
     with pytest.raises(
         pf.ProgramError, match="it multiplies or divides by encrypted values; use a layer with public weights"
     ):
-        pf.from_onnx(onnx_model(nodes, {}, (4,), ["y"]), np.zeros((4, 4)))
+        pf.from_onnx(onnx_model(nodes, {"mixed": np.ones((4, 4))}, (4,), ["y"]), np.zeros((4, 4)))
 
 
 def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ unit vectors; so every linear operator that the evaluator knows, convolutions an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -55,9 +55,39 @@ ACTIVATIONS = (
         "Erf",
         "Exp",
     ),
-    *("Log", "Abs", "Sqrt", "Reciprocal", "Clip", "HardSigmoid", "HardSwish", "Mish", "Sin", "Cos", "ThresholdedRelu"),
+    *(
+        "Log",
+        "Abs",
+        "Sqrt",
+        "Reciprocal",
+        "Clip",
+        "HardSigmoid",
+        "HardSwish",
+        "Swish",
+        "Mish",
+        "Sin",
+        "Cos",
+        "ThresholdedRelu",
+    ),
 )
 """Functions of one number, which polynomials stand for."""
+
+OF_ONE_NUMBER = (
+    *ACTIVATIONS,
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Neg",
+    "Sum",
+    "Pow",
+    "Max",
+    "Min",
+    "Identity",
+    "Cast",
+    "Dropout",
+)
+"""Operators of which functions of one number are made, if what else they read is a public number."""
 
 ENDS: dict[str, Link] = {"Softmax": "softmax", "LogSoftmax": "softmax", "Sigmoid": "sigmoid"}
 """Last operators that the client computes on decrypted scores."""
@@ -160,6 +190,8 @@ class _Graph:
         self.shape = tuple(sizes[1:])
         given = helper.tensor_dtype_to_np_dtype(inputs[0].type.tensor_type.elem_type or TensorProto.FLOAT)
         self.kind = given if given.kind == "f" else np.dtype(np.float32)
+        self.makers = {name: at for at, node in enumerate(proto.graph.node) for name in node.output if name}
+        """Which node gives a value, by the value's name."""
         self.layers: list[Layer] = []
         self.sizes = [prod(self.shape)]
 
@@ -298,7 +330,7 @@ class _Graph:
         if last is None:
             raise ProgramError("from_onnx: the model's output does not depend on its input; check how it was exported")
         self.layers.append(Layer(last.terms, last.bias))
-        return Network(tuple(self.layers), whole), reading
+        return Network(_read_by_the_last(self.layers), whole), reading
 
     def _following(self, node: Any) -> list[Any]:  # noqa: ANN401 - a node of onnx
         return [other for other in self.proto.graph.node if set(node.output) & set(other.input)]
@@ -337,11 +369,15 @@ class _Graph:
                 return [self._activated(held[0], None)]
             return [self._activated(held[0], self._function(node, held[0]))]
         if (op in ("Mul", "Div", "MatMul", "Gemm", "Conv") and len(held) != 1) or (op == "Div" and operands[0] is None):
-            raise self._refused(
-                node,
-                "it multiplies or divides by encrypted values",
-                "a layer with public weights, or an activation that is one operator, such as Gelu and HardSwish",
-            )
+            made = self._in_parts(node, tensors)
+            if made is None:
+                raise self._refused(
+                    node,
+                    "it multiplies or divides by encrypted values",
+                    "a layer with public weights, or an activation, whose product is of functions of the same number",
+                )
+            operand, function = made
+            return [self._activated(operand, function)]
         if op not in (*RESHAPING, *BY_ROW, *LINEAR):
             raise self._refused(
                 node,
@@ -370,6 +406,53 @@ class _Graph:
             return np.asarray(self.evaluated(node, given)[0], dtype=float).reshape(np.shape(numbers))
 
         return function
+
+    def _are_numbers(self, node: Any, tensors: dict[str, _Tensor]) -> bool:  # noqa: ANN401 - a node of onnx
+        """Whether all public values that a node reads are one number each, and its result has the shape of what it reads."""
+        rank = 1 + min(len(tensors[name].shape) for name in node.input if name in tensors)
+        public = (self.constants[name] for name in node.input if name and name not in tensors)
+        return all(number.size == 1 and number.ndim <= rank for number in public)
+
+    def _in_parts(
+        self,
+        head: Any,  # noqa: ANN401 - a node of onnx
+        tensors: dict[str, _Tensor],
+    ) -> tuple[_Tensor, Callable[[Floats], Floats]] | None:
+        """A product or quotient of functions of the same number, as exporters write SiLU, x * Sigmoid(x), and GELU, with what it is a function of: the
+        last value before it on which all that it reads depends, number by number. Nothing if there is none."""
+        reads, parts = {name for name in head.input if name in tensors}, [head]
+        if head.op_type not in ("Mul", "Div"):
+            return None
+        # A public number that is divided by one value may be the end of a longer function of an earlier one, as Sigmoid written out is.
+        wanted, found = len(reads), None
+        while True:
+            if len(reads) == 1 and self._are_numbers(parts[-1], tensors):
+                found = (next(iter(reads)), tuple(reversed(parts)))
+            # What is given last depends on none of the others.
+            last = max(reads, key=lambda name: self.makers.get(name, -1))
+            node = self.proto.graph.node[self.makers[last]] if last in self.makers else None
+            if (wanted > 1 and found) or node is None or node.op_type not in OF_ONE_NUMBER or node.output[0] != last:
+                break
+            if not self._are_numbers(node, tensors):
+                break
+            reads = (reads - {last}) | {name for name in node.input if name in tensors}
+            parts.append(node)
+        if found is None or not self._are_numbers(head, tensors):
+            return None
+        source, steps = found
+        operand = tensors[source]
+        public = {name for node in steps for name in node.input if name and name not in tensors}
+        given = {name: self.constants[name].reshape(()) for name in public}
+
+        def function(numbers: Floats) -> Floats:
+            values: dict[str, NDArray[Any]] = {**given, source: np.asarray(numbers, dtype=operand.kind)}
+            for node in steps:
+                values[node.output[0]] = self.evaluated(node, [values[name] if name else None for name in node.input])[
+                    0
+                ]
+            return np.asarray(values[head.output[0]], dtype=float).reshape(np.shape(numbers))
+
+        return operand, function
 
     def _activated(self, tensor: _Tensor, function: Callable[[Floats], Floats] | None) -> _Tensor:
         self.layers.append(Layer(tensor.terms, tensor.bias, function, square=function is None))
@@ -439,7 +522,22 @@ class _Graph:
         self.layers.append(
             Layer({source: matrix @ m for source, m in tensor.terms.items()}, matrix @ tensor.bias + bias)
         )
-        return Network(tuple(self.layers), self.sizes[0]), Reading(links.get(transform, "identity"), labels)
+        return Network(_read_by_the_last(self.layers), self.sizes[0]), Reading(links.get(transform, "identity"), labels)
+
+
+def _read_by_the_last(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+    """The layers without those that nothing reads any more, as a product that turned out to be an activation has left them behind."""
+    kept, wanted = [], {len(layers)}
+    for number in range(len(layers), 0, -1):
+        if number in wanted:
+            kept.append(number)
+            wanted |= layers[number - 1].terms.keys()
+    kept.reverse()
+    renamed = {0: 0, **{number: place for place, number in enumerate(kept, 1)}}
+    return tuple(
+        replace(layer, terms={renamed[source]: matrix for source, matrix in layer.terms.items()})
+        for layer in (layers[number - 1] for number in kept)
+    )
 
 
 def _without_maps(proto: Any) -> Any:  # noqa: ANN401 - onnx has no types
