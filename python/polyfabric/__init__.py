@@ -32,7 +32,8 @@ from .errors import (
 from .keys import Keys
 from .language import instead as _instead
 from .language.integers import Integer, Table
-from .language.slots import SlotValue, bootstrap, chebyshev, polynomial, rotate, sum_slots
+from .language.slot_functions import chebyshev, polynomial
+from .language.slots import SlotValue, bootstrap, rotate, sum_slots
 from .language.types import Bool, Complex, Int, IntegerType, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
 from .language.values import (
     Value,

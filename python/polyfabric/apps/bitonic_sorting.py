@@ -25,8 +25,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..language.slot_functions import SIGN_MARGINS, sign
 from ..language.slot_program import tracer
-from ..language.slots import SIGN_MARGINS, SlotValue, sign
+from ..language.slots import SlotValue
 from ..language.types import Real
 from ..rounds import Body, Round, RoundProgram
 from ..runnable import SlotProgram, finished

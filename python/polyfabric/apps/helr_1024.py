@@ -25,8 +25,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ..language.slot_functions import chebyshev
 from ..language.slot_program import tracer
-from ..language.slots import SlotValue, chebyshev
+from ..language.slots import SlotValue
 from ..language.types import Complex, Real
 from ..runnable import SlotProgram, finished
 from .f1_programs.packing import Array, summed, total

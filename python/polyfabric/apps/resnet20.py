@@ -23,8 +23,9 @@ from functools import cache, partial
 
 import numpy as np
 
+from ..language.slot_functions import sign
 from ..language.slot_program import tracer
-from ..language.slots import SlotTracer, SlotValue, sign
+from ..language.slots import SlotTracer, SlotValue
 from ..language.types import Real
 from ..rounds import Body, Round, RoundProgram
 from ..runnable import SlotProgram, finished

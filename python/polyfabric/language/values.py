@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._native import ElementType, ProgramBuilder
 from . import integers as wide
-from . import slots
+from . import slot_functions
 from .indices import picked
 from .instead import BITS, BRANCHES, ELEMENTS, Absences, membership, written
 from .integers import Integer, Text
@@ -544,8 +544,8 @@ def sign(
     value: Value | SlotValue,
     *,
     boolean: bool = False,
-    gap: float = slots.SIGN_GAP,
-    degrees: Sequence[int] = slots.SIGN_DEGREES,
+    gap: float = slot_functions.SIGN_GAP,
+    degrees: Sequence[int] = slot_functions.SIGN_DEGREES,
 ) -> Value | SlotValue:
     """+1 where an element is at least 0, else -1, by one look-up over the whole torus; with `boolean`, 1 and 0.
 
@@ -553,10 +553,8 @@ def sign(
     levels; within (-`gap`, `gap`) the result is anything from -1 to 1.
     """
     if isinstance(value, SlotValue):
-        margins = slots.SIGN_MARGINS
-        if boolean:
-            return slots.sign(value, gap, degrees, half=True, margins=margins) + 0.5
-        return slots.sign(value, gap, degrees, margins=margins)
+        found = slot_functions.sign(value, gap, degrees, half=boolean, margins=slot_functions.SIGN_MARGINS)
+        return found + 0.5 if boolean else found
     if not isinstance(value, Value):
         raise refuse(_operand("sign", value))
     return value._new(lambda builder: builder.sign(value.node, boolean))
@@ -566,7 +564,7 @@ def dot(weights: Clear | SlotValue, value: Value | SlotValue) -> Value | SlotVal
     """`weights @ value`; with CKKS and BGV, and of integers of any width, `weights` may be encrypted too."""
     if isinstance(weights, Integer) or isinstance(value, Integer):
         return wide.dot(weights, value)  # type: ignore[arg-type, return-value]
-    if isinstance(weights, SlotValue) and (weights.shape or getattr(value, "shape", None)):
+    if isinstance(weights, SlotValue) and (weights.grid or getattr(value, "grid", None)):
         return weights @ value  # type: ignore[operator]
     if isinstance(weights, SlotValue):
         return (weights * value).sum_slots()
@@ -752,12 +750,14 @@ def total(*values: Value | Integer | SlotValue | Sequence[Integer] | Sequence[Va
 
 
 def relu(
-    value: Value | SlotValue, *, gap: float = slots.SIGN_GAP, degrees: Sequence[int] = slots.SIGN_DEGREES
+    value: Value | SlotValue,
+    *,
+    gap: float = slot_functions.SIGN_GAP,
+    degrees: Sequence[int] = slot_functions.SIGN_DEGREES,
 ) -> Value | SlotValue:
     """max(value, 0), by one look-up an element; with CKKS, value (1 + sign(value)) / 2, as `sign` gives it."""
     if isinstance(value, SlotValue):
-        # Nowhere above the value, so that it stays in [-1, 1] for the next one.
-        return value * (slots.sign(value, gap, degrees, half=True, margins=slots.SIGN_MARGINS, below=True) + 0.5)
+        return slot_functions.relu(value, gap, degrees)
     return lookup(value, lambda x: max(x, 0))
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ProgramError
+from ..language.slot_functions import chebyshev
 from ..language.slot_matrix import by_diagonals
-from ..language.slots import SlotValue, chebyshev
+from ..language.slots import SlotValue
 from ..language.types import RING_SLOTS, Real
 from ..runnable import SlotProgram, traced
 

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
+from ...language.slot_functions import polynomial
 from ...language.slot_program import tracer
-from ...language.slots import SlotValue, polynomial
+from ...language.slots import SlotValue
 from ...language.types import Mod
 from ...runnable import SlotProgram, finished
 

@@ -17,8 +17,9 @@ from functools import cache
 
 import numpy as np
 
+from ...language.slot_functions import chebyshev
 from ...language.slot_program import tracer
-from ...language.slots import SlotValue, chebyshev
+from ...language.slots import SlotValue
 from ...language.types import Real
 from ...runnable import SlotProgram, finished
 from .packing import Array, summed, total
