@@ -118,6 +118,15 @@ MIXED = [
         203,
     ),
     case(
+        {"t": pf.Torus(4), "u": U8},
+        lambda t, u: u + t,
+        "are different types; declare it as one, pf.UInt(8)",
+        lambda t, u: u + t,
+        {"t": 4, "u": 200},
+        204,
+        instead={"t": U8, "u": U8},
+    ),
+    case(
         {"i": I8, "u": U8},
         lambda i, u: u + i,
         "cast both to a signed type, as x.cast(pf.SInt(9))",

@@ -68,6 +68,10 @@ NOT_MET: dict[str, dict[str, tuple[str, ...]]] = {
         "program/src/rns/lowering/lower.rs": ("this lowering is of CKKS; lower programs of BGV by their own,",),
         "program/src/rns/lowering/polynomial/mod.rs": ("coefficients of CKKS are real or complex; write them as such",),
         "program/src/rns/parameters.rs": ("CKKS takes real or complex values; give those",),
+        "program/src/rns/text/mod.rs": (
+            "coefficients of the program's plaintexts; write them out",
+            "limbs in its sets and values; split it",
+        ),
         "program/src/tfhe/kernel/check.rs": (
             "is not defined before it; order the operations",
             "; correct its operands",
@@ -112,8 +116,8 @@ NOT_MET: dict[str, dict[str, tuple[str, ...]]] = {
         "program/src/rns/lowering/bgv/bootstrap.rs": (
             "bootstrap: inner product with the encrypted secret",
             "bootstrap: trace",
-            "bootstrap: digit extraction",
         ),
+        "python/src/rns/parameters.rs": ("a named set with another key switch (--key-switch), which the",),
         "runtime/src/gpu/cuda.rs": (
             "take what it works on",
             "start what was recorded",
@@ -306,244 +310,68 @@ NOT_MET: dict[str, dict[str, tuple[str, ...]]] = {
         "schemes/src/tfhe/lwe.rs": ("; ask for the other key of the pair (small or large), or bring",),
         "schemes/src/tfhe/unrolling.rs": ("is not available; keys are made for 1, 2 or 4 secret bits an",),
     },
-}
-"""That nobody meets from Python or the command line."""
-
-NOT_WALKED: dict[str, dict[str, tuple[str, ...]]] = {
-    "may be met, and nobody has carried the advice out by a test: a text that gets its case leaves this list, and none is added": {
-        "machines/src/contract/mod.rs": ("` has no instructions: there are no streams, no groups by key,",),
-        "machines/src/contract/options.rs": ("it has none; leave it out",),
-        "machines/src/engine/description/component.rs": (
-            "Write a number in the base unit, a number with its unit as",
-            "Say why area and power grow with it, or write a sentence that",
-            "Write the size of the part whose area and power the file gives,",
-            ": give area and power of a part of about that size, and its `at`",
-        ),
-        "machines/src/engine/description/error.rs": (
-            "bytes; a machine file has at most",
-            "` does not exist. Choose one of:",
-        ),
-        "machines/src/engine/description/mod.rs": (
-            "The file does not give it: add it there first",
-            "Name it in the `count` or the `size` of the components that it",
-            "; name it in a `count`, a `size` or a `holds_for`",
-            "Lower the clock, or give parts that reach it: their area, power",
-        ),
-        "machines/src/engine/energy.rs": (".activity`: the schedule has no unit class, channel class or",),
-        "machines/src/f1/csr.rs": ("loads and instructions have their place; give it more time, or",),
-        "machines/src/f1/machine.rs": (
-            "are needed: take a smaller ring, or enlarge it in the machine",
-            "units of low throughput in a cluster; there are at most 255:",
-        ),
-        "machines/src/f1/saved.rs": (
-            ", and this package reads version",
-            "of its order holds what cannot stand there: it was compiled",
-        ),
-        "machines/src/f1/translate.rs": ("of them: cut it into programs that run one after the other",),
-        "machines/src/fpt/machine.rs": (
-            ": choose a set with a smaller ring, or enlarge",
-            ": choose a set with a larger ring, or fewer points a cycle in",
-            "`: choose a smaller set, or enlarge it in the machine file",
-        ),
-        "machines/src/key_switch.rs": (
-            "; take another parameter set",
-            "(`--key-switch NAME` tells why)",
-        ),
-        "machines/src/morphling/layout.rs": (
-            "`: choose a smaller parameter set, or enlarge `",
-            ": choose a set with a smaller ring, or enlarge",
-        ),
-        "machines/src/osiris/machine.rs": (
-            "what memory takes in a cycle is read beside all that the units",
-            "what memory brings in a cycle is written beside all that the",
-        ),
-        "machines/src/osiris/tasks.rs": (
-            ": choose a set of fewer limbs, or longer delays in the machine",
-            "cells: choose a set of fewer digits, or higher columns in the",
-            ": run the program on the processor, or on another machine",
-            "bytes that the scratchpads hold: choose a smaller ring or",
-        ),
-        "machines/src/osiris/units/base_conversion.rs": (
-            "rows: choose a set whose digits and special primes are at most",
-        ),
-        "machines/src/osiris/units/mod.rs": (": choose a set of such a ring, or change lanes and stages in",),
-        "machines/src/torus/widths.rs": ("leave no room for a fixed-point transform; choose a set with a",),
-        "machines/src/torus/workload.rs": (
-            "` has no key-switch key: choose a set that has one",
-            "operations and a schedule names values of at most",
-        ),
-        "machines/src/torus_pipeline/specs.rs": (
-            "multipliers that sum a step's rows alone give every column to",
-            "an inverse transform without a column has nothing to do: give",
-            "bytes a cycle: the units, buses and links on it would collide.",
-        ),
-        "machines/src/torus_pipeline/streams.rs": (
-            ": give the machine more rows, or let its multipliers accumulate",
-            "pass from the rotator's read to the accumulator's write: the",
-        ),
-        "planner/src/elements/set_choice.rs": (
-            "; that is so of every default parameter set, so name one with",
-            "none of them runs there; name a set with parameters (--params)",
-        ),
-        "planner/src/slots/set_choice.rs": (
-            '; give one of your own, parameters="FILE.toml" (--params)',
-            "; name one with parameters (--params)",
-        ),
-        "program/src/rns/approximation/chebyshev.rs": (
-            "; take an interval on which it is finite",
-            "was wanted; allow a higher degree, a shorter interval or a",
-        ),
-        "program/src/rns/homomorphic/builder.rs": (
-            "integers modulo t have no bits after the point; use mul_plain",
-            "it has more than 60 bits; give fewer",
-            "it is constant; use a public vector instead",
-            "Chebyshev polynomials need real slots; give monomial",
-            "its interval is empty or not finite; give a lower end below the",
-        ),
-        "program/src/rns/homomorphic/error.rs": (
-            ": modulo a power of two a ciphertext holds one number, in its",
-            ", so compose polynomials of lower degrees",
-            "linear_transform: the matrix has no diagonal; give at least one",
-            "are needed; correct the operand list",
-            "is an output; use the value that it gives back",
-            "nodes; use vector operations instead of one node an element",
-        ),
-        "program/src/rns/levels/error.rs": (
-            ", or encrypt the inputs higher",
-            "bootstrap",
-            "encrypt the inputs higher, or",
-        ),
-        "program/src/rns/lowering/arithmetic.rs": ("beyond 2^120; use a smaller factor or scale",),
-        "program/src/rns/lowering/bgv/bootstrap.rs": (
-            "its slots stand in one polynomial, whose digits lie in",
-            "take a parameter set with a bootstrap exponent, such as",
-        ),
-        "program/src/rns/lowering/bgv/error.rs": (
-            "; take one plaintext modulus for both",
-            "has as many as its degree; take fewer slots or a larger ring",
-            "limbs): the result might not decrypt; take parameters with more",
-            "are needed; bootstrap after fewer operations, or take",
-        ),
-        "program/src/rns/lowering/bootstrap/parameters.rs": (
-            "; take a power of two up to as many",
-            "in 0 levels; give it at least one",
-            "; give the chain more levels, or bootstrapping fewer",
-            "the switch to the sparse secret has special primes of",
-            "of it, and the modular reduction is made for 2^",
-        ),
-        "program/src/rns/noise/fit.rs": (": they would wrap around; scale the inputs down, or keep it at",),
-        "program/src/rns/noise/report.rs": (
-            "bits were asked for; take a larger scale,",
-            "; check that the inputs are within their bounds, and report it",
-        ),
-        "program/src/rns/signature.rs": ("; get it again from whoever serves the program",),
-        "program/src/rns/text/mod.rs": (
-            "coefficients of the program's plaintexts; write them out",
-            "limbs in its sets and values; split it",
-        ),
-        "program/src/tfhe/builtin.rs": ("has no key-switch gadget; choose another set, or the program pbs",),
-        "program/src/tfhe/convolution.rs": (
-            "pixels of padding; use a smaller kernel or more padding",
-            "weights (filters x height x width x channels) was given",
-        ),
-        "program/src/tfhe/dataflow/mod.rs": (
-            ": composed with the linear operations before it, the weight of",
-            "the program holds more than 2^32 - 1 independent ciphertexts;",
-        ),
-        "program/src/tfhe/homomorphic/encoding.rs": (
-            ", but for a probability of 2^-128: the ciphertext was damaged",
-            "does not hold: the ciphertext was damaged or altered, or comes",
-        ),
-        "program/src/tfhe/homomorphic/error.rs": (
-            "do not combine; give both operands the same type",
-            "is no range of integers within ±2^40; correct the bounds",
-            "; correct the value or widen the type",
-            "elements; correct the index",
-            "a torus value has 1 to 30 fractional bits, not",
-            "are needed; correct the operand list",
-            "; narrow the range, or split the value into digits",
-            "nodes; use vector operations instead of one node an element",
-            ", but the operation gives",
-        ),
-        "program/src/tfhe/homomorphic/range.rs": ("is no range of integers within ±2^40; correct the bounds",),
-        "program/src/tfhe/homomorphic/signature.rs": (
-            "; get the specification again",
-            "elements, and a vector has 1 to",
-            "has a bound on the error of its phase, and this one has none;",
-            "of the torus is no bound where values are told apart up to",
-        ),
-        "program/src/tfhe/homomorphic/table.rs": ("that any parameter set can tell apart; narrow the operand's",),
+    "the language's own check comes first, which tests of the language hold": {
+        "program/src/tfhe/convolution.rs": ("weights (filters x height x width x channels) was given",),
         "program/src/tfhe/integers/mod.rs": (
-            "bits; give",
-            ", but an integer is needed; look its integer value up first",
+            "bits; give {least} to {most}",
             "; give one within its range",
             "entries with an index of",
             "; correct the index",
         ),
-        "program/src/tfhe/lowering/error.rs": (
-            "has no key-switch gadget, but the choice places a key switch",
-            "reads the result of another look-up, which needs a key switch",
-            "combines inputs with look-up results, which are under different",
-        ),
         "program/src/tfhe/matrix.rs": (
             ", but the matrix has",
             "; give every row the same length",
-            "columns exceeds the limit of 4294967295; split the vector",
         ),
-        "program/src/tfhe/noise/mod.rs": (
-            "); use smaller weights or a narrower range, or accept this with",
-            ", though none does alone; use fewer look-ups, or accept this",
-            "has no key-switch gadget, but a key switch is asked for; choose",
-            "no default parameter set brings what a public key encrypts",
+    },
+    "of programs that a computer does not hold: thousands of millions of operations, or millions in one program": {
+        "machines/src/f1/translate.rs": ("of them: cut it into programs that run one after the other",),
+        "machines/src/torus/workload.rs": ("operations and a schedule names values of at most",),
+        "program/src/rns/homomorphic/error.rs": ("nodes; use vector operations instead of one node an element",),
+        "program/src/tfhe/dataflow/mod.rs": ("the program holds more than 2^32 - 1 independent ciphertexts;",),
+        "program/src/tfhe/homomorphic/error.rs": ("nodes; use vector operations instead of one node an element",),
+        "program/src/tfhe/matrix.rs": ("columns exceeds the limit of 4294967295; split the vector",),
+    },
+    "no set that comes with the package leads there, and those of TFHE all come with it": {
+        "machines/src/torus_pipeline/streams.rs": (": give the machine more rows, or let its multipliers accumulate",),
+        "program/src/tfhe/noise/mod.rs": ("no default parameter set brings what a public key encrypts",),
+        "schemes/src/tfhe/optimiser/mod.rs": ("is needed; use the 64-bit torus or fewer bits",),
+    },
+    "planning holds sets and programs together before, with messages of its own": {
+        "machines/src/key_switch.rs": ("; take another parameter set",),
+        "machines/src/torus/workload.rs": ("` has no key-switch key: choose a set that has one",),
+        "program/src/rns/approximation/chebyshev.rs": ("; take an interval on which it is finite",),
+        "program/src/rns/lowering/bootstrap/parameters.rs": (
+            "; take a power of two up to as many",
+            "of it, and the modular reduction is made for 2^",
         ),
+        "program/src/tfhe/lowering/error.rs": ("has no key-switch gadget, but the choice places a key switch",),
         "python/src/elements.rs": ("there is no key-switch order",),
+    },
+    "a file says of which program, set and keys it is, and whether it is a request or an answer; that is told first": {
         "python/src/keys.rs": (
             "is missing; give",
             "the keys and the ciphertexts are over toruses of different",
             "is encrypted with a public key, and no result is; bring what",
-            "was not planned for; plan it with public=True (--public)",
             "are encrypted; bring another file",
-            ": the ciphertexts are of parameter set",
-            "no file of ciphertexts is named; name one for each batch",
         ),
-        "python/src/program.rs": (
-            "is no range of integers within ±2^40; correct the bounds",
-            "a promise is a range of integers; give an integer type",
-        ),
-        "python/src/public_key.rs": ("is not planned for inputs of a public key, which have more",),
         "python/src/rns/files.rs": (
             "; name one of its inputs or outputs",
             "ciphertexts, where one is needed; bring the file that was",
-            "; bring the file that was written for this program",
-            "is missing; give all of them",
+            "{path}: {found}, but {program} {kind} {name:?} with {needed}",
         ),
-        "python/src/rns/parameters.rs": ("a named set with another key switch (--key-switch), which the",),
         "python/src/rns/run.rs": (
             "; use files of one key generation",
-            ", the program is lowered for",
             "the keys are of another scheme than the program; make its own",
             "outputs; give those of one execution",
         ),
+    },
+    "only where the system has no thread left, which a test would have to take from everybody": {
         "python/src/workers.rs": ("); end other programs, or allow more",),
         "runtime/src/rns/error.rs": ("threads cannot be started:",),
         "runtime/src/tfhe/error.rs": ("threads could not be started (",),
-        "schemes/src/bgv/client_key.rs": ("): the ciphertext was damaged or altered, or comes from another",),
-        "schemes/src/bgv/parameters.rs": (
-            "it refreshes one number modulo 2^k, so the plaintext modulus",
-            "deviations of the rounding error; raise the exponent until it",
-        ),
-        "schemes/src/ckks/client_key.rs": ("a CKKS decryption contains the encryption noise, from which",),
-        "schemes/src/ckks/expected.rs": (": the ciphertext was damaged or altered, or comes from another",),
-        "schemes/src/ckks/parameters.rs": (
-            "is below 2^15; take primes of 28 bits and more",
-            "; name it to use it all the same, or take one of:",
-        ),
-        "schemes/src/tfhe/optimiser/mod.rs": ("is needed; use the 64-bit torus or fewer bits",),
-        "schemes/src/tfhe/parameters.rs": (
-            "; the torus is held in 32 or 64 bits, so write 32 or 64",
-            "; lower one of the two",
-            "; lower log2_base or levels, or use a 64-bit torus",
-            "taken here; lower the dimensions or the levels",
-        ),
+    },
+    "of a defect of this project, which tests of measured errors would find": {
+        "program/src/rns/noise/report.rs": ("; check that the inputs are within their bounds, and report it",),
     },
 }
+"""That nobody meets from Python or the command line."""

@@ -266,7 +266,7 @@ def test_a_key_switch_that_swamps_the_scale_is_refused_and_never_chosen():
     with pytest.warns(SecurityWarning):
         made = plan(ckks_bootstrapping(), "f1-ckks-bootstrap", machine=load("f1"), key_switch="auto")
     rows = {row["name"]: row for row in made.facts["key_switch"]["considered"]}
-    assert "bits were asked for" in rows["listing1"]["refused"]
+    assert "with the set's own key switch" in rows["listing1"]["refused"]
     assert made.facts["key_switch"]["name"] != "listing1"
 
 

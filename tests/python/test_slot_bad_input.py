@@ -249,7 +249,7 @@ def test_the_compiler_chooses_a_key_switch_for_this_computer(own):
     weighed = {row["name"]: row for row in auto["considered"]}
     assert {"listing1", "d8", "d4", "d3", "d2", "d1"} == set(weighed)
     # Listing 1 costs more precision than a bit, one digit more security than there is.
-    assert "bits were asked for" in weighed["listing1"]["refused"]
+    assert "with the set's own key switch" in weighed["listing1"]["refused"]
     assert "of security" in weighed["d1"]["refused"]
     taken = {name: row["word_products"] for name, row in weighed.items() if "refused" not in row}
     assert auto["name"] == min(taken, key=taken.get)

@@ -45,12 +45,9 @@ fn told(program: &str, considered: &[Considered], unmapped: &Option<(Vec<String>
         let reasons: Vec<_> = considered.iter().filter_map(reason).collect();
         return format!("`{program}` runs with no key switch: {}; take another parameter set", reasons.join("; "));
     };
-    let others: Vec<_> =
-        considered.iter().map(|of| of.name.as_str()).filter(|name| !taken.iter().any(|t| t == name)).collect();
-    let others = match others.is_empty() {
-        true => String::new(),
-        false => format!("; the parameters do not carry {} (`--key-switch NAME` tells why)", others.join(", ")),
-    };
+    let others = considered.iter().filter(|of| !taken.contains(&of.name));
+    let others: String =
+        others.filter_map(|of| Some(format!("; {}: {}", of.name, of.outcome.as_ref().err()?))).collect();
     format!("{cause}. So it is with the key switches {}{others}", taken.join(", "))
 }
 

@@ -537,7 +537,9 @@ def _is_small(value: object) -> TypeGuard[Value]:
 def mixed(number: Integer, value: Value) -> ProgramError:
     """What to do about an integer of any width beside a value of a few bits."""
     kind, name = number.kind.of(1, scalar=True), "SInt" if number.kind.signed else "UInt"
-    if kind.signed or value.type.element.bounds[0] >= 0:
+    if value.type.element.kind == "torus":
+        remedy = f"declare it as one, pf.{name}({kind.bits})"
+    elif kind.signed or value.type.element.bounds[0] >= 0:
         remedy = f"cast the latter, as x.cast(pf.{name}({kind.bits}))"
     else:
         remedy = f"cast both to a signed type, as x.cast(pf.SInt({kind.bits + 1}))"

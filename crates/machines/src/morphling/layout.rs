@@ -12,7 +12,7 @@ pub enum LayoutError {
     /// A memory is too small.
     #[error(
         "{memory} holds {available} bytes and {needed} are needed for {content} of set `{set}`: choose a smaller parameter \
-         set, or enlarge `{memory}` in the machine file"
+         set, or enlarge `memories.{memory}.capacity` in the machine file"
     )]
     Memory {
         /// The memory.

@@ -202,7 +202,7 @@ fn what_does_not_fit_is_named() {
     assert_eq!(
         error,
         "private_a1 holds 4096 bytes and 163136 are needed for one resident accumulator a row of set `morphling-I`: choose \
-         a smaller parameter set, or enlarge `private_a1` in the machine file"
+         a smaller parameter set, or enlarge `memories.private_a1.capacity` in the machine file"
     );
     let program = lookups(&shape(4, 1, 8192, 1), &both_reuses(), 16, 1, false);
     let error = map(&machine(), &program).err().expect("the transforms have too few stages").to_string();

@@ -186,7 +186,7 @@ pub enum WidthsError {
     /// A part.
     #[error(
         "set `{set}`: at {WIDE} bits the {part} still adds 2^{noise:.1} to the variance, and may add 2^{limit:.1}: its torus of \
-         {torus_bits} bits and base of 2^{log2_base} leave no room for a fixed-point transform; choose a set with a smaller base"
+         {torus_bits} bits and base of 2^{log2_base} leave no room for a fixed-point transform; choose a set on the torus of 32 bits"
     )]
     TooCoarse {
         /// The set.

@@ -87,7 +87,8 @@ pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Resul
     }
     let mut fewest: Option<(usize, &ckks_scheme::Parameters)> = None;
     for parameters in candidates(program, security) {
-        if let Some(placed) = with_bootstraps(program, parameters)?
+        // Why one has none is told of the set that the program is planned with.
+        if let Ok(Some(placed)) = with_bootstraps(program, parameters)
             && fewest.is_none_or(|(bootstraps, _)| placed.bootstraps < bootstraps)
         {
             fewest = Some((placed.bootstraps, parameters));
@@ -139,7 +140,10 @@ pub fn no_set_on(program: &Program, machine: &Description) -> Result<PlanError, 
     Ok(PlanError::new(Fault::Parameter, message))
 }
 
-/// The program with bootstraps where it is deeper than the set; nothing if it is not, or if they do not help.
+/// The program with bootstraps where it is deeper than the set; nothing if it is not, or if the set has none.
+///
+/// # Errors
+/// Why no bootstraps suffice.
 pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) -> Result<Option<Placed>, PlanError> {
     if program.scheme() != Scheme::Ckks || parameters.literal().bootstrap.is_none() {
         return Ok(None);
@@ -155,7 +159,11 @@ pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) 
         Some(own) => Some(own),
         None => ckks::bootstrapping(parameters, &chain, &choice, program.slots()).map_err(parameter)?,
     };
-    place_bootstraps(program, &rules(parameters, &chain, bootstrapping.as_ref())).map_err(refused)
+    let rules = rules(parameters, &chain, bootstrapping.as_ref());
+    match place_bootstraps(program, &rules).map_err(refused)? {
+        Some(placed) => Ok(Some(placed)),
+        None => Levels::new(program, &chain, &rules).map(|_| None).map_err(refused),
+    }
 }
 
 pub fn bgv_choice(

@@ -264,7 +264,7 @@ fn lowering() {
     assert_eq!(
         refused("toy-256", &choice),
         "chain.py:3: or %2 reads the result of another look-up, which needs a key switch between them; \
-         choose a key switch before or after the blind rotation"
+         choose a parameter set with a key-switching key, and with it a key switch before or after the blind rotation"
     );
     choice.key_switch = KeySwitchOrder::After;
     assert_eq!(

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::estimates;
-use crate::level::shown;
-use crate::rns::security::{self, Estimate, STANDARD_SECURITY_BITS};
+use crate::rns::security::{self, Estimate};
 use crate::rns::{
     ChainError, ChainLink, Gadget, GadgetError, GadgetLiteral, KeyId, KeyStorage, KeySwitchVariant, LimbId,
     NoiseDistribution, Ring, RingError, SecretDistribution, chain,
@@ -245,18 +244,6 @@ pub enum ParameterError {
         name: String,
         /// The offending value.
         given: f64,
-    },
-    /// The set is below 128 bits and was not asked for by name.
-    #[error("parameter set {name} has {has} bits of security ({source}), less than {STANDARD_SECURITY_BITS}; name it to use it all the same, or take one of: {secure}", source = .basis, has = shown(*.bits))]
-    Insecure {
-        /// The set.
-        name: String,
-        /// λ.
-        bits: f64,
-        /// Where λ comes from.
-        basis: String,
-        /// Sets of at least 128 bits.
-        secure: String,
     },
     /// No set has this name.
     #[error("no parameter set of CKKS is called {given:?}; {hint}")]
@@ -551,24 +538,6 @@ impl Parameters {
         self.security().warning(self.name())
     }
 
-    /// These parameters, if they have 128 bits: for whoever takes a set that nobody named.
-    ///
-    /// # Errors
-    /// [`ParameterError::Insecure`], with the sets that have.
-    pub fn require_security(self) -> Result<Self, ParameterError> {
-        let security = self.security();
-        if security.bits >= STANDARD_SECURITY_BITS {
-            return Ok(self);
-        }
-        let secure: Vec<_> = super::sets::secure().map(|(_, set)| set.name()).collect();
-        Err(ParameterError::Insecure {
-            name: self.name().to_owned(),
-            bits: security.bits,
-            basis: security.source.clone(),
-            secure: secure.join(", "),
-        })
-    }
-
     /// Bytes of the key `id`.
     pub fn key_bytes(&self, id: KeyId, storage: KeyStorage) -> usize {
         storage.key_bytes_of(self.0.degree, &self.0.moduli, self.gadget_of(id))
@@ -649,10 +618,6 @@ mod tests {
         assert_eq!(bytes, 3 * 2 * (6 + 4 * 4 + 2 * 6) * 1024);
         assert_eq!(bytes, KeyStorage::BYTES.key_bytes(&ring, parameters.gadget()));
         assert!(parameters.security_warning().is_some());
-        let refused = parameters.require_security().expect_err("a toy").to_string();
-        assert!(refused.contains("name it to use it all the same, or take one of: ckks-depth-1, "), "{refused}");
-        let default = crate::ckks::sets::for_depth(3).expect("a default");
-        assert!(default.require_security().is_ok());
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub enum LevelError {
     /// An operation needs more levels than its operands have.
     #[error(
         "{place}{op} {node} uses {needed} level(s), but its operand {operand} is at level {level}, after the inputs' {start}; {}",
-        more_levels(*operand, *short, *remedies)
+        more_levels(*short, *remedies)
     )]
     Exhausted {
         /// "file:line: ", or nothing.
@@ -31,7 +31,7 @@ pub enum LevelError {
         start: usize,
         /// How many levels the program lacks in all.
         short: usize,
-        /// What there is beside parameters of more levels: bootstrapping, and higher levels for the inputs.
+        /// Whether levels that the author names are too low, and whether the parameters have bootstrapping.
         remedies: [bool; 2],
     },
     /// A level is asked for that the operand has not.
@@ -91,15 +91,15 @@ pub enum LevelError {
     },
 }
 
-/// What gives `operand`, and what follows it, the levels that they are short of.
-fn more_levels(operand: NodeId, short: usize, [bootstraps, higher]: [bool; 2]) -> String {
-    let parameters = format!("take parameters with at least {short} more level(s)");
-    match (bootstraps, higher) {
-        (true, true) => format!("bootstrap {operand}, {parameters}, or encrypt the inputs higher"),
-        (true, false) => format!("bootstrap {operand}, or {parameters}"),
-        (false, true) => format!("encrypt the inputs higher, or {parameters} or with bootstrapping"),
-        (false, false) => format!("{parameters}, or with bootstrapping"),
+/// What gives an operand, and what follows it, the levels that they are short of. Where parameters have bootstrapping, no bootstrap leaves as many.
+fn more_levels(short: usize, [named, bootstrapping]: [bool; 2]) -> String {
+    if named {
+        return format!(
+            "raise the level that is named before it, by .at_level(l) or of an input, by at least {short}, in parameters that have as many"
+        );
     }
+    let parameters = format!("take parameters with at least {short} more level(s)");
+    if bootstrapping { parameters } else { format!("{parameters}, or with bootstrapping") }
 }
 
 /// What gives the slots: a ring of degree `remedy`, if there are parameters of one, or several vectors.

@@ -30,6 +30,14 @@ pub struct PlanRules {
     pub output: usize,
 }
 
+impl PlanRules {
+    /// The same of parameters with so many more levels.
+    fn raised(&self, levels: usize) -> Self {
+        let bootstrapping = self.bootstrapping.map(|(operand, result)| (operand, result + levels));
+        Self { top: self.top + levels, bootstrapping, ..self.clone() }
+    }
+}
+
 /// The level of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeLevel {
@@ -207,7 +215,7 @@ pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec
             _ => {
                 let needed = levels_used(program, id);
                 available.checked_sub(needed).ok_or_else(|| {
-                    let start = highest_start(program, &levels, rules);
+                    let short = missing_levels(program, rules);
                     LevelError::Exhausted {
                         place: place(),
                         op,
@@ -215,9 +223,9 @@ pub(super) fn highest_levels(program: &Program, rules: &PlanRules) -> Result<Vec
                         operand: lowest.unwrap_or(id),
                         level: available,
                         needed,
-                        start,
-                        short: missing_levels(program, rules),
-                        remedies: [rules.bootstrapping.is_some(), start < rules.top],
+                        start: highest_start(program, &levels, rules),
+                        short,
+                        remedies: [missing_levels(program, &rules.raised(short)) > 0, rules.bootstrapping.is_some()],
                     }
                 })?
             }

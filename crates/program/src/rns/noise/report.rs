@@ -38,9 +38,9 @@ pub struct NodeReport {
 /// What a node did that it should not have.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum NoiseFailure {
-    /// The bound is above what was asked for.
+    /// The bound is above that of the same node with another key switch.
     #[error(
-        "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale {scale}, but {wanted:.1} bits were asked for; take a larger scale, {remedy}, or ask for less"
+        "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale {scale}, where 2^{limit:.1} are accepted, about as much as with the set's own key switch"
     )]
     Precision {
         /// "file:line: ", or nothing.
@@ -55,10 +55,8 @@ pub enum NoiseFailure {
         level: usize,
         /// Its scale.
         scale: String,
-        /// Bits after the binary point that were asked for.
-        wanted: f64,
-        /// What helps with this gadget.
-        remedy: &'static str,
+        /// log2 of the bound that is accepted.
+        limit: f64,
     },
     /// No bit of an output is left, whatever the inputs within their bounds.
     #[error(
@@ -208,8 +206,7 @@ impl NoiseReport {
             bound: node.bound.log2(),
             level: node.level,
             scale: node.scale.to_string(),
-            wanted: -limit(node),
-            remedy: self.remedy(),
+            limit: limit(node),
         })
     }
 

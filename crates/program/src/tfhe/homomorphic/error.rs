@@ -207,14 +207,4 @@ pub enum ProgramErrorCause {
         /// The limit.
         limit: usize,
     },
-    /// The parser found a node whose written type or step is not what its operation gives.
-    #[error("{op}: written as {written}, but the operation gives {inferred}; correct the text")]
-    WrittenType {
-        /// The operation.
-        op: &'static str,
-        /// As written.
-        written: String,
-        /// As inferred.
-        inferred: String,
-    },
 }

@@ -158,7 +158,7 @@ pub enum IntegerError {
         remedy: String,
     },
     /// A value of the program that is no integer.
-    #[error("the operand is {found}, but an integer is needed; look its integer value up first")]
+    #[error("the operand is {found}, but an integer is needed; declare it as one, as pf.Int(0, 15) or pf.UInt(8)")]
     Operand {
         /// Its type.
         found: String,

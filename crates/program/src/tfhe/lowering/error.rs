@@ -24,7 +24,7 @@ pub enum LoweringError {
     KeyUnrolling(#[from] UnrollingError),
     /// Look-ups of look-ups need a key switch.
     #[error(
-        "{place}{op} {node} reads the result of another look-up, which needs a key switch between them; choose a key switch before or after the blind rotation"
+        "{place}{op} {node} reads the result of another look-up, which needs a key switch between them; choose a parameter set with a key-switching key, and with it a key switch before or after the blind rotation"
     )]
     Chained {
         /// "file:line: ", or nothing.
@@ -36,7 +36,7 @@ pub enum LoweringError {
     },
     /// An output mixes ciphertexts under two keys.
     #[error(
-        "{place}output {name:?} combines inputs with look-up results, which are under different keys without a key switch; choose a key switch before or after the blind rotation"
+        "{place}output {name:?} combines inputs with look-up results, which are under different keys without a key switch; choose a parameter set with a key-switching key, and with it a key switch before or after the blind rotation"
     )]
     MixedKeys {
         /// "file:line: ", or nothing.

@@ -203,9 +203,7 @@ pub enum NoiseError {
         target: f64,
     },
     /// A key switch that the set does not have.
-    #[error(
-        "parameter set {parameters} has no key-switch gadget, but a key switch is asked for; choose another set, or no key switch"
-    )]
+    #[error("parameter set {parameters} has no key-switch gadget, but a key switch is asked for; choose another set")]
     NoKeySwitchKey {
         /// The parameter set.
         parameters: String,

@@ -189,7 +189,8 @@ impl Bootstrapping {
         let encapsulation = match &literal.secret {
             BootstrappingSecret::Dense { .. } => None,
             BootstrappingSecret::Encapsulated { special, .. } => {
-                let bits = chain.log2_product(&LimbSet::new(special.iter().copied()));
+                // The sum of no logarithm is -0.
+                let bits = chain.log2_product(&LimbSet::new(special.iter().copied())) + 0.0;
                 let limbs = chain.limbs(0);
                 let digit = limbs.iter().map(|limb| chain.log2_product(&LimbSet::one(limb))).fold(0.0, f64::max);
                 if bits + 1.0 < digit {
