@@ -9,7 +9,6 @@
 //! is cut to the bits of q, and taken if it is below q, else skipped: every residue is equally likely, and the result depends on
 //! seed, stream and q alone.
 
-#[cfg(target_arch = "x86_64")]
 use crate::isa::Isa;
 use crate::modular::Modulus;
 use std::ops::Range;
@@ -22,6 +21,26 @@ const LANES: usize = 16;
 
 /// Numbers of 64 bits in sixteen blocks.
 const GROUP: usize = LANES * 16 / 2;
+
+/// For each choice of four numbers the halves in which those chosen come first, in order.
+#[cfg(target_arch = "x86_64")]
+const FRONT: [[u32; 8]; 16] = {
+    let mut orders = [[0; 8]; 16];
+    let mut chosen = 0;
+    while chosen < 16 {
+        let (mut number, mut place) = (0, 0);
+        while number < 4 {
+            if chosen >> number & 1 == 1 {
+                orders[chosen][place] = 2 * number;
+                orders[chosen][place + 1] = 2 * number + 1;
+                place += 2;
+            }
+            number += 1;
+        }
+        chosen += 1;
+    }
+    orders
+};
 
 type Row = [u32; LANES];
 
@@ -137,18 +156,28 @@ impl UniformStream {
 
     /// Fills `residues` with the next ones.
     pub fn fill(&mut self, residues: &mut [u64]) {
-        #[cfg(target_arch = "x86_64")]
-        if Isa::best() == Isa::Avx512 {
+        match Isa::best() {
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: the set is present.
-            return unsafe { self.fill_avx512(residues) };
+            Isa::Avx512 => self.fill_by(residues, |stream, group| unsafe { stream.group_avx512(group) }),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the set is present.
+            Isa::Avx2 => self.fill_by(residues, |stream, group| unsafe { stream.group_avx2(group) }),
+            _ => self.fill_by(residues, Self::group),
         }
-        self.fill_portable(residues);
     }
 
-    fn fill_portable(&mut self, residues: &mut [u64]) {
+    /// Fills `residues`, groups by `group`, which puts the residues of the next one at the front and gives how many they are.
+    #[inline(always)]
+    fn fill_by(&mut self, residues: &mut [u64], group: impl Fn(&mut Self, &mut [u64; GROUP]) -> usize) {
         let mut filled = self.take_rest(residues);
+        while residues.len() - filled >= GROUP {
+            filled += group(self, residues[filled..].first_chunk_mut().expect("a group's length"));
+        }
         while filled < residues.len() {
-            self.left = 0..accept(self.modulus, &self.state.next(), &mut self.rest);
+            let mut rest = [0; GROUP];
+            self.left = 0..group(self, &mut rest);
+            self.rest = rest;
             filled += self.take_rest(&mut residues[filled..]);
         }
     }
@@ -162,24 +191,66 @@ impl UniformStream {
         count
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f")]
-    fn fill_avx512(&mut self, residues: &mut [u64]) {
-        let mut filled = self.take_rest(residues);
-        while residues.len() - filled >= GROUP {
-            filled += self.group_avx512(residues[filled..].first_chunk_mut().expect("a group's length"));
-        }
-        while filled < residues.len() {
-            let mut rest = [0; GROUP];
-            self.left = 0..self.group_avx512(&mut rest);
-            self.rest = rest;
-            filled += self.take_rest(&mut residues[filled..]);
-        }
+    /// The residues of the next group, at the front of `residues`. Gives how many they are.
+    fn group(&mut self, residues: &mut [u64; GROUP]) -> usize {
+        accept(self.modulus, &self.state.next(), residues)
     }
 
-    /// The residues of the next group, at the front of `residues`. Gives how many they are.
+    /// [`Self::group`].
     #[cfg(target_arch = "x86_64")]
-    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn group_avx2(&mut self, residues: &mut [u64; GROUP]) -> usize {
+        use std::arch::x86_64::*;
+        // Residues have 61 bits at most, so that signed comparisons do.
+        let q = _mm256_set1_epi64x(self.modulus.value() as i64);
+        let mask = _mm256_set1_epi64x((u64::MAX >> (u64::BITS - self.modulus.bits())) as i64);
+        let by_16 = _mm256_broadcastsi128_si256(_mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+        let by_8 = _mm256_broadcastsi128_si256(_mm_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14));
+        self.state.count();
+        let mut halves = [[_mm256_setzero_si256(); 16]; 2];
+        for (half, words) in halves.iter_mut().enumerate() {
+            // SAFETY: a row has the 64 bytes of two vectors.
+            let first: [__m256i; 16] = std::array::from_fn(|row| unsafe {
+                _mm256_loadu_si256(self.state.rows[row][8 * half..].as_ptr().cast())
+            });
+            let mut v = first;
+            macro_rules! step {
+                ($target:literal, $mixed:literal, $addend:literal, $bits:literal) => {
+                    v[$target] = _mm256_add_epi32(v[$target], v[$addend]);
+                    let mixed = _mm256_xor_si256(v[$mixed], v[$target]);
+                    v[$mixed] = match $bits {
+                        16 => _mm256_shuffle_epi8(mixed, by_16),
+                        8 => _mm256_shuffle_epi8(mixed, by_8),
+                        bits => _mm256_or_si256(
+                            _mm256_sll_epi32(mixed, _mm_cvtsi32_si128(bits)),
+                            _mm256_srl_epi32(mixed, _mm_cvtsi32_si128(32 - bits)),
+                        ),
+                    };
+                };
+            }
+            double_rounds!(step);
+            for row in 0..16 {
+                words[row] = _mm256_and_si256(_mm256_add_epi32(v[row], first[row]), mask);
+            }
+        }
+        let mut filled = 0;
+        for row in 0..16 {
+            for words in &halves {
+                let kept = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(q, words[row]))) as usize;
+                // SAFETY: eight numbers of an order; each vector before has counted four words at most, so those written here end within the GROUP.
+                unsafe {
+                    let order = _mm256_loadu_si256(FRONT[kept].as_ptr().cast());
+                    let packed = _mm256_permutevar8x32_epi32(words[row], order);
+                    _mm256_storeu_si256(residues.as_mut_ptr().add(filled).cast(), packed);
+                }
+                filled += kept.count_ones() as usize;
+            }
+        }
+        filled
+    }
+
+    /// [`Self::group`].
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f")]
     fn group_avx512(&mut self, residues: &mut [u64; GROUP]) -> usize {
         use std::arch::x86_64::*;
@@ -237,7 +308,7 @@ mod tests {
             let mut fast = vec![0; 1_000];
             UniformStream::new(&seed(1), 7, modulus).fill(&mut fast);
             let mut portable = vec![0; 1_000];
-            UniformStream::new(&seed(1), 7, modulus).fill_portable(&mut portable);
+            UniformStream::new(&seed(1), 7, modulus).fill_by(&mut portable, UniformStream::group);
             assert_eq!(fast, portable, "{modulus:?}");
             let mut generator = ChaCha8Rng::from_seed(seed(1));
             generator.set_stream(7);
@@ -272,7 +343,7 @@ mod tests {
                 let mut stream = UniformStream::new(&seed(1), 0, modulus);
                 let mut pieces = vec![0; 5_000];
                 for piece in pieces.chunks_mut(length.max(1)) {
-                    if portable { stream.fill_portable(piece) } else { stream.fill(piece) }
+                    if portable { stream.fill_by(piece, UniformStream::group) } else { stream.fill(piece) }
                 }
                 assert_eq!(pieces, long, "{length}");
             }
