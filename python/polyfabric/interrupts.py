@@ -15,9 +15,9 @@ INTERRUPTED = 130
 
 
 def end_quietly() -> None:
-    """From now on Ctrl-C ends this process at once, if it is the command line, and nobody has said otherwise. A program that imports the package gets
-    Python's exception."""
-    if _is_command_line() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    """From now on Ctrl-C ends this process at once, if it is the command line, and nobody but its script has said otherwise. A program that imports the
+    package gets Python's exception."""
+    if _is_command_line() and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
         signal.signal(signal.SIGINT, _end)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -191,3 +192,23 @@ def test_an_interrupt_of_the_imports_leaves_no_traceback(command: str, module: b
         assert process.returncode == 130, error
         assert "interrupted" in error
         assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN])
+def test_the_command_takes_interrupts_over_before_it_imports_anything(
+    inherited: signal.Handlers, tmp_path: Path
+) -> None:
+    """What is ignored, as in a shell's job in the background, stays so."""
+    (tmp_path / "polyfabric").mkdir()
+    (tmp_path / "polyfabric" / "__init__.py").touch()
+    (tmp_path / "polyfabric" / "cli.py").write_text(
+        "import signal\n\n\ndef main():\n    print(int(signal.getsignal(signal.SIGINT)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, Path(sys.executable).with_name("polyfabric")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, inherited),
+    )
+    assert (done.stderr, done.stdout.split()) == ("", [str(int(inherited))])
