@@ -129,6 +129,31 @@ def rns(found: dict[str, Any]) -> Rows:
     ]
 
 
+BOOTSTRAPPING = (
+    "keys",
+    "ours, s",
+    "Lattigo, s",
+    "",
+    "peak memory, GiB",
+    "Lattigo's",
+    "bits, least and mean",
+    "Lattigo's",
+)
+
+
+def bootstrapping(found: dict[str, Any]) -> Rows:
+    """One line an operating point: least times of one bootstrapping, peak memory, precision in the worst slot and on average."""
+    table: Rows = []
+    for row in found["rows"]:
+        of = row["bootstrapping"]
+        bits = [f"{of[f'{side}_precision_min']:.1f}, {of[f'{side}_precision_mean']:.1f}" for side in ("ours", "peer")]
+        times = [f"{row[f'{side}_ms'] / 1e3:.1f}" for side in ("ours", "peer")]
+        memory = [f"{row[f'{side}_peak_gib']:.1f}" for side in ("ours", "peer")]
+        keys = row["op"].removeprefix("bootstrap").strip() or "as they are read"
+        table.append((keys, *times, f"{row['ratio']:.2f}×", *memory, *bits))
+    return table
+
+
 INTEGERS = ("operation", "bits", "look-ups", "ours, ms", "tfhe-rs, ms", "", "on two threads", "", "")
 
 
@@ -212,4 +237,5 @@ TABLES = {
     "tfhe-avx2": ("bench-tfhe-avx2", TFHE, tfhe),
     "rns-avx512": ("bench-rns-avx512", RNS, rns),
     "rns-avx2": ("bench-rns-avx2", RNS, rns),
+    "bootstrapping-avx2": ("bench-bootstrap-avx2", BOOTSTRAPPING, bootstrapping),
 }
