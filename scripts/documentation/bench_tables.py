@@ -237,5 +237,6 @@ TABLES = {
     "tfhe-avx2": ("bench-tfhe-avx2", TFHE, tfhe),
     "rns-avx512": ("bench-rns-avx512", RNS, rns),
     "rns-avx2": ("bench-rns-avx2", RNS, rns),
+    "bootstrapping-avx512": ("bench-bootstrap-avx512", BOOTSTRAPPING, bootstrapping),
     "bootstrapping-avx2": ("bench-bootstrap-avx2", BOOTSTRAPPING, bootstrapping),
 }
