@@ -126,12 +126,12 @@ LARGE = call(
 
 DAMAGED = [
     call(
-        lambda _: FIVE(33, 5),
+        lambda _: FIVE(33, 4),
         "of the torus from the nearest value",
         lambda _: FIVE(),
     ),
     # Half of the torus is three steps, to a value that nothing has.
-    call(lambda _: FIVE(33, 7), "it decrypts to 5, which integer[0..4] does not hold", lambda _: FIVE()),
+    call(lambda _: FIVE(33, 7), "which integer[0..4] does not hold: the ciphertext was damaged", lambda _: FIVE()),
     call(lambda _: SQUARE(1000, 3), "and by the plan it is at most", lambda _: SQUARE()),
     call(lambda _: RESIDUE(996, 0), "the phase has coefficients up to", lambda _: RESIDUE()),
 ]
