@@ -180,14 +180,19 @@ STANDS_FOR = {"sorting-stages": 2.0**-20, "resnet20-block": 2.0**-11}
 """How far polynomials may be from the comparisons and the rectifiers of the answer in the clear, relative to the largest number; of others rounding alone."""
 
 
-@pytest.mark.parametrize("name", WHOLE)
+SLOW = "amortised-matrices"
+"""Half a minute in the clear alone; its twin is of the same code."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name == SLOW)) for name in WHOLE])
 def test_a_whole_program_is_the_one_that_is_timed_and_gives_the_answer_in_the_clear(name):
     whole = WHOLE[name]
     build, parameters = programs.PAPERS[name]
     assert whole.parameters == parameters
-    assert whole.build().text() == build(parameters).text()
+    built = whole.build()
+    assert built.text() == build(parameters).text()
     inputs, expected = whole.example(np.random.default_rng(4))
-    found = whole.answer(whole.build().evaluate(inputs))
+    found = whole.answer(built.evaluate(inputs))
     assert np.abs(found - expected).max() < STANDS_FOR.get(name, 1e-9) * np.abs(expected).max()
 
 
