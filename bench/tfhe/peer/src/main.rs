@@ -1,6 +1,7 @@
 //! The peer's side of the benchmark: tfhe-rs, which answers the harness's requests.
 
-#[cfg_attr(not(feature = "integers"), allow(dead_code))]
+// Files of the harness, of which this side needs a part.
+#[allow(dead_code)]
 #[path = "../../src/clock.rs"]
 mod clock;
 #[cfg(feature = "integers")]
@@ -8,6 +9,7 @@ mod integers;
 mod peer;
 #[path = "../../src/protocol.rs"]
 mod protocol;
+#[allow(dead_code)]
 #[path = "../../src/side.rs"]
 mod side;
 
