@@ -239,6 +239,7 @@ NOT_MET: dict[str, dict[str, tuple[str, ...]]] = {
             "the kernels do not compile for",
             "; run smaller batches, free memory on the card, or run on cpu",
             "bytes on the GPU, which has",
+            "runs of the program is not among",
             "polynomials that one multiprocessor can hold (",
             "secret bits an iteration, and the GPU runtime takes at most",
             ", beyond 32 bits; run on cpu",

@@ -15,22 +15,24 @@ use std::sync::Arc;
 struct Row {
     case: String,
     op: String,
-    /// Times are from the card's memory to the card's memory.
+    /// Times are of the batch, from the card's memory to the card's memory.
     answer: Answer,
 }
 
 #[derive(Debug, Serialize)]
 struct Results {
     card: String,
+    /// Operations at once.
+    batch: usize,
     rows: Vec<Row>,
 }
 
-/// Measures `cases`, each operation `runs` times; prints rows as they come.
-pub fn measure(cases: &[Case], runs: usize, output: Option<&Path>) -> Result<(), BenchError> {
+/// Measures `cases`, each operation `runs` times, `batch` at once; prints rows as they come.
+pub fn measure(cases: &[Case], runs: usize, batch: usize, output: Option<&Path>) -> Result<(), BenchError> {
     let card = Arc::new(Cuda::first()?);
-    let mut results = Results { card: card.name().to_owned(), rows: Vec::new() };
-    let place = Place::Card(card);
-    println!("{}", results.card);
+    let mut results = Results { card: card.name().to_owned(), batch, rows: Vec::new() };
+    let place = Place::Card { card, batch };
+    println!("{}, {batch} at once, times of one", results.card);
     println!("{:20} {:16} {:>10} {:>10} {:>9}", "case", "operation", "median ms", "least ms", "error");
     for case in cases.iter().filter(|case| case.scheme != Scheme::Ntt) {
         // Operating points of bootstrapping differ in what a processor keeps in memory: a card keeps everything.
@@ -43,7 +45,8 @@ pub fn measure(cases: &[Case], runs: usize, output: Option<&Path>) -> Result<(),
             let answer = ours::handle(&mut prepared, request, &place)?;
             compare::expect_right(&results.card, case, op, &answer)?;
             let figures = Figures { ms: answer.ms.clone(), last: answer };
-            let (median, least, answer) = (figures.median(), figures.least(), figures.last);
+            let [median, least] = [figures.median(), figures.least()].map(|ms| ms / batch as f64);
+            let answer = figures.last;
             println!("{:20} {op:16} {median:>10.3} {least:>10.3} {:>9.1e}", case.name, answer.error);
             if let Some(card) = &answer.card {
                 let (launches, levels, polynomials) = (card.launches, card.levels, card.polynomials);

@@ -51,6 +51,9 @@ enum Action {
         /// Timed runs of each operation; the medians are reported.
         #[arg(long, default_value_t = 10)]
         runs: usize,
+        /// Operations at once; times are of one of them.
+        #[arg(long, default_value_t = 1)]
+        batch: usize,
     },
 }
 
@@ -89,8 +92,8 @@ fn run(arguments: &Arguments) -> Result<(), BenchError> {
         return ours::serve().map_err(BenchError::Served);
     }
     let cases = chosen(arguments)?;
-    if let Some(Action::Gpu { runs }) = arguments.action {
-        return gpu::measure(&cases, runs.max(1), arguments.output.as_deref());
+    if let Some(Action::Gpu { runs, batch }) = arguments.action {
+        return gpu::measure(&cases, runs.max(1), batch, arguments.output.as_deref());
     }
     let itself = std::env::current_exe().map_err(BenchError::Itself)?;
     let ours = Launch {

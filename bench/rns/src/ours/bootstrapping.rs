@@ -91,7 +91,7 @@ impl Prepared for Bootstrap {
         let parts: Vec<&RnsPolynomial> =
             self.kernel.inputs().map(|(_, part, _, _)| &input.parts[usize::from(part)]).collect();
         // One bootstrapping takes long enough on a processor to need no warming up.
-        if let Place::Card(_) = place {
+        if let Place::Card { .. } = place {
             ready.run(&parts)?;
         }
         let ms = (0..repetitions).map(|_| ready.run(&parts)).collect::<Result<_, _>>()?;

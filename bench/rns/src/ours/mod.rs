@@ -21,6 +21,8 @@ pub enum OursError {
         "the set `{set}` has no bootstrapping; take one that `polyfabric params --scheme ckks` lists under bootstrap"
     )]
     NoBootstrapping { set: String },
+    #[error("{batch} runs at once of the same inputs give different results on the card")]
+    Differ { batch: usize },
     #[error(transparent)]
     Bootstrapping(#[from] polyfabric_program::rns::lowering::bootstrap::BootstrappingError),
     #[error(transparent)]

@@ -13,13 +13,17 @@ use std::time::Instant;
 #[derive(Clone)]
 pub enum Place {
     Processor,
-    Card(Arc<Cuda>),
+    /// So many runs at once.
+    Card {
+        card: Arc<Cuda>,
+        batch: usize,
+    },
 }
 
 /// A program that is ready to run there.
 pub enum Ready {
     Processor { executor: Box<Executor>, outputs: Vec<RnsPolynomial> },
-    Card { executor: Box<rns::Executor<Cuda>>, outputs: Vec<RnsPolynomial> },
+    Card { executor: Box<rns::Executor<Cuda>>, batch: usize, outputs: Vec<RnsPolynomial> },
 }
 
 impl Place {
@@ -30,17 +34,17 @@ impl Place {
                 let executor = Box::new(Executor::with_options(kernel, keys, options)?);
                 Ready::Processor { outputs: executor.outputs(), executor }
             }
-            Self::Card(card) => {
-                let executor = Box::new(rns::Executor::new(card, kernel, keys)?);
-                Ready::Card { executor, outputs: Vec::new() }
+            Self::Card { card, batch } => {
+                let executor = Box::new(rns::Executor::batched(card, kernel, keys, *batch)?);
+                Ready::Card { executor, batch: *batch, outputs: Vec::new() }
             }
         })
     }
 }
 
 impl Ready {
-    /// Milliseconds of a run; on a card from when the inputs are there to when the outputs are.
-    pub fn run(&mut self, inputs: &[&RnsPolynomial]) -> Result<f64, RunError> {
+    /// Milliseconds of a run; on a card of the batch, from when the inputs are there to when the outputs are. All of a batch are of the same inputs.
+    pub fn run(&mut self, inputs: &[&RnsPolynomial]) -> Result<f64, OursError> {
         Ok(1e3
             * match self {
                 Self::Processor { executor, outputs } => {
@@ -48,8 +52,14 @@ impl Ready {
                     executor.run_into(inputs, outputs, &NoProgress)?;
                     start.elapsed().as_secs_f64()
                 }
-                Self::Card { executor, outputs } => {
-                    let ran = executor.run(inputs, &NoProgress)?;
+                Self::Card { executor, batch, outputs } => {
+                    let mut ran = executor.run(&inputs.repeat(*batch), &NoProgress)?;
+                    let of_one = ran.outputs.len() / *batch;
+                    let (first, others) = ran.outputs.split_at(of_one);
+                    if others.chunks(of_one).any(|other| other != first) {
+                        return Err(OursError::Differ { batch: *batch });
+                    }
+                    ran.outputs.truncate(of_one);
                     *outputs = ran.outputs;
                     ran.on_card.as_secs_f64()
                 }
@@ -60,7 +70,9 @@ impl Ready {
     pub fn on_card(&self, inputs: &[&RnsPolynomial]) -> Result<Option<(rns::Needs, Vec<rns::Share>)>, RunError> {
         match self {
             Self::Processor { .. } => Ok(None),
-            Self::Card { executor, .. } => Ok(Some((executor.needs(), executor.shares(inputs)?))),
+            Self::Card { executor, batch, .. } => {
+                Ok(Some((executor.needs(), executor.shares(&inputs.repeat(*batch))?)))
+            }
         }
     }
 

@@ -57,6 +57,14 @@ pub enum GpuError {
         /// The card's memory, in bytes.
         total: u64,
     },
+    /// A batch that cannot be numbered.
+    #[error("a batch of {batch} runs of the program is not among 1 to {most}; run smaller batches")]
+    Batch {
+        /// Runs.
+        batch: usize,
+        /// Most that 32 bits number.
+        most: usize,
+    },
     /// A ring that the kernels do not serve.
     #[error(
         "the GPU runtime serves ring degrees {least} to {most} of at most {columns} polynomials that one multiprocessor can hold ({shared_bytes} bytes), but {set} has degree {degree} and {given}; run on cpu"

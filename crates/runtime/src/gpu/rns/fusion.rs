@@ -212,6 +212,35 @@ impl Nodes {
         fusion.nodes.outputs = steps.outputs.clone();
         fusion.nodes
     }
+
+    /// Words of all records.
+    pub(super) fn words(&self) -> usize {
+        self.nodes.iter().map(|node| node.record.words.len()).sum()
+    }
+
+    /// The same of `batch` sets of `inputs` polynomials each, with the same keys and public polynomials. Each node stands beside its likes, which run together.
+    pub(super) fn batched(self, batch: u32, inputs: u32) -> Self {
+        let (registers, input_limbs) = (self.registers, self.inputs.len() as u64);
+        let node = |node: &Node, of: u32| {
+            let mut record = Record { spaces: node.record.spaces.clone(), ..Record::default() };
+            record.products = node.record.products;
+            let words = node.record.words.iter().zip(&node.record.spaces);
+            record.words.extend(words.map(|(&word, space)| match space {
+                Space::Register => word + u64::from(of * registers),
+                Space::Input => word + u64::from(of) * input_limbs,
+                Space::Number | Space::Plaintext | Space::Key => word,
+            }));
+            let results = node.results.iter().map(|&register| register + of * registers).collect();
+            Node { kernel: node.kernel, near: node.near, record, results }
+        };
+        let node = &node;
+        let nodes = self.nodes.iter().flat_map(|each| (0..batch).map(move |of| node(each, of))).collect();
+        let of_input = |of: u32| self.inputs.iter().map(move |&(input, limb)| (of * inputs + input, limb));
+        let moved = |limbs: &Vec<Register>, of: u32| limbs.iter().map(|&limb| limb + of * registers).collect();
+        let of_output = |of: u32| self.outputs.iter().map(move |limbs| moved(limbs, of));
+        let (read, written) = ((0..batch).flat_map(of_input).collect(), (0..batch).flat_map(of_output).collect());
+        Self { nodes, registers: registers * batch, inputs: read, outputs: written, ..self }
+    }
 }
 
 impl Fusion<'_> {

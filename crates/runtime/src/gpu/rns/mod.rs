@@ -192,23 +192,23 @@ impl Needs {
     }
 }
 
-fn planned(program: &KernelProgram, shared_bytes: usize) -> Result<(Plan, Tiles), RunError> {
+fn planned(program: &KernelProgram, batch: usize, shared_bytes: usize) -> Result<(Plan, Tiles), RunError> {
     program.check()?;
     let tiles = Tiles::new(program.degree, shared_bytes)?;
     let limb_bytes = program.degree.get() * size_of::<u64>();
-    let plan = Plan::new(program, (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS));
+    let plan = Plan::new(program, batch, (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS))?;
     if plan.most_sources > MOST_SOURCES {
         return Err(GpuError::Conversion { limbs: plan.most_sources, most: MOST_SOURCES }.into());
     }
     Ok((plan, tiles))
 }
 
-/// What `program` takes of a card whose blocks can have `shared_bytes` bytes of shared memory.
+/// What a run of `program` takes of a card whose blocks can have `shared_bytes` bytes of shared memory.
 ///
 /// # Errors
 /// [`RunError`] if the program is not consistent, or not one that the kernels serve.
 pub fn needs(program: &KernelProgram, shared_bytes: usize) -> Result<Needs, RunError> {
-    let (plan, tiles) = planned(program, shared_bytes)?;
+    let (plan, tiles) = planned(program, 1, shared_bytes)?;
     Ok(Needs::of(&plan, program, tiles))
 }
 
@@ -218,6 +218,8 @@ pub struct Executor<D: Device> {
     program: KernelProgram,
     ring: Arc<Ring>,
     needs: Needs,
+    /// Runs at once.
+    batch: usize,
     inputs: Vec<(u32, LimbId)>,
     outputs: Vec<ValueType>,
     recordings: Vec<D::Recording>,
@@ -266,7 +268,15 @@ impl<D: Device> Executor<D> {
     /// # Errors
     /// [`RunError`] if the program is not consistent, the keys are not those it reads, or the card does not serve or hold it.
     pub fn new(device: &Arc<D>, program: &KernelProgram, keys: &KeySet) -> Result<Self, RunError> {
-        let (plan, tiles) = planned(program, device.shared_bytes())?;
+        Self::batched(device, program, keys, 1)
+    }
+
+    /// Prepares to run `program` `batch` times at once, on other inputs each: as many launches as one run has, of `batch` times as many polynomials.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; of a batch of none, too.
+    pub fn batched(device: &Arc<D>, program: &KernelProgram, keys: &KeySet, batch: usize) -> Result<Self, RunError> {
+        let (plan, tiles) = planned(program, batch, device.shared_bytes())?;
         let ring = Arc::clone(keys.ring());
         check_ring(program, &ring)?;
         check_keys(program, keys)?;
@@ -326,12 +336,13 @@ impl<D: Device> Executor<D> {
         // SAFETY: records name limbs of the buffers, all of which this executor holds, and everything that a node reads was written in a level before.
         let record = |levels: &[Vec<Vec<Call>>]| unsafe { device.record(&kernels, levels) };
         let recordings = levels.chunks(LEVELS_AT_ONCE).map(record).collect::<Result<_, _>>()?;
-        let outputs: Vec<ValueType> =
-            program.outputs.iter().map(|output| program.value(output.value).clone()).collect();
+        let of_one = || program.outputs.iter().map(|output| program.value(output.value).clone());
+        let outputs: Vec<ValueType> = (0..batch).flat_map(|_| of_one()).collect();
         let output_limbs: usize = outputs.iter().map(|value| value.limbs.len()).sum();
         let pinned = device.pinned(plan.inputs.len().max(output_limbs) * limb_bytes)?;
         Ok(Self {
             needs: Needs::of(&plan, program, tiles),
+            batch,
             outputs,
             inputs: plan.inputs,
             batches: plan.levels.iter().flatten().copied().zip(levels.into_iter().flatten()).collect(),
@@ -350,13 +361,18 @@ impl<D: Device> Executor<D> {
         &self.device
     }
 
-    /// What it takes of the card.
+    /// What it takes of the card; a batch all together.
     pub fn needs(&self) -> Needs {
         self.needs
     }
 
-    /// Brings `inputs`, which have been checked, to the card.
+    /// Checks `inputs`, and brings them to the card.
     fn bring(&self, inputs: &[&RnsPolynomial], memory: &mut Memory<D>) -> Result<(), RunError> {
+        let of_one = self.program.inputs().count();
+        if inputs.len() != of_one * self.batch {
+            return Err(RunError::InputCount { given: inputs.len(), needed: of_one * self.batch });
+        }
+        inputs.chunks(of_one.max(1)).try_for_each(|inputs| check_inputs(&self.program, &self.ring, inputs))?;
         let bytes = self.inputs.len() * self.limb_bytes();
         let places = memory.pinned[..bytes].par_chunks_exact_mut(self.limb_bytes());
         places.zip(&self.inputs).for_each(|(place, &(input, limb))| {
@@ -390,12 +406,11 @@ impl<D: Device> Executor<D> {
         self.program.degree.get() * size_of::<u64>()
     }
 
-    /// Runs the program on `inputs`, one polynomial for each of its inputs, in order.
+    /// Runs the program on `inputs`, one polynomial for each of its inputs, in order; of a batch one set after the other, and so are the outputs.
     ///
     /// # Errors
     /// [`RunError`] if the inputs are not what it takes, or the card fails.
     pub fn run(&self, inputs: &[&RnsPolynomial], progress: &dyn Progress) -> Result<Ran, RunError> {
-        check_inputs(&self.program, &self.ring, inputs)?;
         let device = &*self.device;
         let memory = &mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         self.bring(inputs, memory)?;
@@ -418,7 +433,6 @@ impl<D: Device> Executor<D> {
     /// # Errors
     /// As [`Self::run`].
     pub fn shares(&self, inputs: &[&RnsPolynomial]) -> Result<Vec<Share>, RunError> {
-        check_inputs(&self.program, &self.ring, inputs)?;
         let memory = &mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         self.bring(inputs, memory)?;
         let mut shares =

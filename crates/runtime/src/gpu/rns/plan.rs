@@ -3,6 +3,7 @@
 //! Nodes are put into levels: each into the earliest in which everything is there that it reads, within windows of a bounded number of new limbs, which
 //! bounds the memory. All nodes of a level that run on one kernel are one launch, whatever limbs, polynomials and operations they are of.
 
+use super::GpuError;
 use super::fusion::{Kernel, KeyLimb, Nodes, Space};
 use crate::rns::steps::{PlaintextLimb, Register, Steps};
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -42,11 +43,20 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Of a checked program, with windows of so many new limbs.
-    pub(super) fn new(program: &KernelProgram, window: usize) -> Self {
+    /// Of a checked program, for `batch` sets of its inputs, with windows of so many new limbs.
+    ///
+    /// # Errors
+    /// [`GpuError::Batch`] if there are too many sets for numbers of 32 bits.
+    pub(super) fn new(program: &KernelProgram, batch: usize, window: usize) -> Result<Self, GpuError> {
         // Conversions go target by target: a card's transforms make what they load.
         let steps = Steps::new(program, usize::MAX);
         let nodes = Nodes::new(program, &steps);
+        // Every register is named in a record.
+        let most = u32::MAX as usize / nodes.words().max(1);
+        if batch == 0 || batch > most {
+            return Err(GpuError::Batch { batch, most });
+        }
+        let nodes = nodes.batched(batch as u32, program.inputs().count() as u32);
         let levels = levels(&nodes, window);
         let slots = slots(&nodes, &levels);
         let mut plan = Self {
@@ -71,7 +81,7 @@ impl Plan {
                 of_kernel.sort_by_key(|&index| nodes.nodes[index].near);
                 for index in of_kernel {
                     let record = &nodes.nodes[index].record;
-                    // Records are aligned as words are; there are fewer than 2^32 of them in any memory.
+                    // Records are aligned as words are, and have fewer than 2^32.
                     plan.starts.push(plan.words.len() as u32);
                     plan.words.extend(record.words.iter().zip(&record.spaces).map(|(&word, space)| match space {
                         Space::Register => u64::from(slots.of[word as usize]),
@@ -86,7 +96,7 @@ impl Plan {
             }
             plan.levels.push(batches);
         }
-        plan
+        Ok(plan)
     }
 }
 

@@ -7,8 +7,9 @@ use super::{Card, Executor, Tiles, needs};
 use crate::NoProgress;
 #[cfg(feature = "gpu")]
 use crate::gpu::Cuda;
-use crate::gpu::Device;
 use crate::gpu::emulator::{Emulator, Turns};
+use crate::gpu::{Device, GpuError};
+use crate::rns::RunError;
 use crate::rns::tests::{CONVERSIONS, IDS, inputs, keys, program, random, ring, rotations};
 use crate::rns::{cpu, interpreter};
 use polyfabric_kernels::RingDegree;
@@ -24,10 +25,22 @@ const BOTH: [Turns; 2] = [Turns::Forwards, Turns::Backwards];
 
 /// What the emulator gives, with threads and chains in the order of `turns`; and a card, if this computer has one, which must be the same.
 fn on_card(program: &KernelProgram, keys: &KeySet, inputs: &[&RnsPolynomial], turns: Turns) -> Vec<RnsPolynomial> {
-    let found = twice(&Arc::new(Emulator { turns }), program, keys, inputs);
+    batch_on_card(program, keys, inputs, 1, turns)
+}
+
+/// The same of `batch` runs at once.
+fn batch_on_card(
+    program: &KernelProgram,
+    keys: &KeySet,
+    inputs: &[&RnsPolynomial],
+    batch: usize,
+    turns: Turns,
+) -> Vec<RnsPolynomial> {
+    let found = twice(&Executor::batched(&Arc::new(Emulator { turns }), program, keys, batch).unwrap(), inputs);
     #[cfg(feature = "gpu")]
     if let Some(card) = card() {
-        assert!(found == twice(&card, program, keys, inputs), "{}: other words on {}", program.name, card.name());
+        let executor = Executor::batched(&card, program, keys, batch).unwrap();
+        assert!(found == twice(&executor, inputs), "{}: other words on {}", program.name, card.name());
     }
     found
 }
@@ -42,13 +55,7 @@ fn card() -> Option<Arc<Cuda>> {
 }
 
 /// The run meets what launches one by one have left in its memory.
-fn twice<D: Device>(
-    device: &Arc<D>,
-    program: &KernelProgram,
-    keys: &KeySet,
-    inputs: &[&RnsPolynomial],
-) -> Vec<RnsPolynomial> {
-    let executor = Executor::new(device, program, keys).unwrap();
+fn twice<D: Device>(executor: &Executor<D>, inputs: &[&RnsPolynomial]) -> Vec<RnsPolynomial> {
     let shares = executor.shares(inputs).unwrap();
     let counted = [shares.iter().map(|of| of.launches).sum::<usize>(), shares.iter().map(|of| of.polynomials).sum()];
     assert_eq!(counted, [executor.needs().launches, executor.needs().nodes]);
@@ -76,6 +83,46 @@ fn random_programs_are_the_interpreters() {
         let found = on_card(&program, &keys, &inputs, BOTH[seed as usize % 2]);
         assert!(found == expected, "seed {seed}");
     }
+}
+
+#[test]
+fn a_batch_is_each_of_its_runs_in_the_launches_of_one() {
+    for seed in 0..12 {
+        let generator = &mut StdRng::seed_from_u64(100 + seed);
+        let ring = ring(4 + seed as u32 % 3, 4, 2, generator);
+        let keys = keys(&ring, GadgetLiteral::hybrid(6, 2, 0), &IDS, generator);
+        let rows = keys.get(IDS[0]).unwrap().gadget().terms().len();
+        let program = program(&ring, rows, 30, generator);
+        let batch = generator.random_range(2..5);
+        let sets: Vec<Vec<RnsPolynomial>> = (0..batch).map(|_| inputs(&program, &ring, generator)).collect();
+        let each = |set: &Vec<RnsPolynomial>| {
+            interpreter::run(&program, &keys, &set.iter().collect::<Vec<_>>(), &NoProgress).unwrap()
+        };
+        let expected: Vec<RnsPolynomial> = sets.iter().flat_map(each).collect();
+        let given: Vec<&RnsPolynomial> = sets.iter().flatten().collect();
+        let found = batch_on_card(&program, &keys, &given, batch, BOTH[seed as usize % 2]);
+        assert!(found == expected, "seed {seed}");
+        let device = Arc::new(Emulator { turns: Turns::Forwards });
+        let [one, all] = [1, batch].map(|batch| Executor::batched(&device, &program, &keys, batch).unwrap().needs());
+        assert_eq!((all.launches, all.levels, all.nodes), (one.launches, one.levels, batch * one.nodes));
+        assert_eq!((all.key_bytes, all.plaintext_bytes), (one.key_bytes, one.plaintext_bytes));
+    }
+}
+
+#[test]
+fn a_batch_of_none_and_one_that_nobody_can_number_are_refused() {
+    let generator = &mut StdRng::seed_from_u64(4);
+    let ring = ring(5, 4, 0, generator);
+    let keys = keys(&ring, GadgetLiteral::hybrid(4, 2, 0), &IDS, generator);
+    let (program, device) = (every_kernel(&ring), Arc::new(Emulator { turns: Turns::Forwards }));
+    for batch in [0, u32::MAX as usize, usize::MAX] {
+        let refused = Executor::batched(&device, &program, &keys, batch).err().unwrap();
+        assert!(matches!(refused, RunError::Gpu(GpuError::Batch { .. })), "{refused}");
+    }
+    let executor = Executor::batched(&device, &program, &keys, 2).unwrap();
+    let inputs = inputs(&program, &ring, generator);
+    let refused = executor.run(&inputs.iter().collect::<Vec<_>>(), &NoProgress).unwrap_err();
+    assert!(matches!(refused, RunError::InputCount { given: 2, needed: 4 }), "{refused}");
 }
 
 /// Every kernel once: transforms of what each way of loading makes, and back.
@@ -180,9 +227,9 @@ fn operations_of_a_kind_are_one_launch() {
     assert_eq!(one.butterflies, (4 + 8 + 2 + 4) * 1024 / 2 * 10);
     // Weights, of two limbs each, of two digits times both halves of a key, weights, and of two limbs and 1/P.
     assert_eq!(one.products, (4 + 8 * 2 + 6 * 2 * 2 + 2 + 4 * (2 + 1)) * 1024);
-    let plan = Plan::new(&program(9), 1);
+    let plan = Plan::new(&program(9), 1, 1).unwrap();
     assert!(plan.levels.len() > many.levels, "a small window bounds what runs early");
-    assert!(plan.slots < Plan::new(&program(9), 10_000).slots);
+    assert!(plan.slots < Plan::new(&program(9), 1, 10_000).unwrap().slots);
 }
 
 #[test]
