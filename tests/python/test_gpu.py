@@ -28,7 +28,7 @@ SETS = {
 """Sets that are laid out in different ways, and the key bits that an iteration consumes."""
 
 
-SLOT_RINGS = (1 << 13, 1 << 16)
+SLOT_RINGS = (1 << 12, 1 << 16)
 """A ring that a block holds whole, and one that is transformed in two passes."""
 
 
@@ -93,21 +93,17 @@ def test_kernels_compile_within_their_limits(architecture):
 def test_kernels_for_slots_compile_within_their_limits(architecture):
     measured = {}
     for degree in SLOT_RINGS:
-        text, shared_bytes = _native.gpu_slot_kernels(degree, CARDS[architecture])
+        text, shared_bytes = _native.gpu_slot_kernels(degree)
         kernels = resources(compiled(text, architecture))
-        in_two_passes = {"forward_columns", "inverse_columns"} if degree > 1 << 14 else set()
+        in_two_passes = {"forward_columns", "inverse_columns"} if degree > 1 << 12 else set()
         assert set(kernels) == in_two_passes | {
             "forward_rows",
             "inverse_rows",
             "sums",
             "inner_products",
             "loads",
-            "centred_conversions",
+            "conversions",
         }
-        # The digits of a centred conversion alone have no place in registers.
-        assert all(
-            found["spilled"] == found["stack"] == 0 for name, found in kernels.items() if name != "centred_conversions"
-        ), kernels
         measured |= {f"ring {degree}, {name}": found for name, found in kernels.items()}
         measured[f"ring {degree}"] = {"shared_bytes": shared_bytes}
         assert shared_bytes <= CARDS[architecture]

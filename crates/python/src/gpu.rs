@@ -54,7 +54,7 @@ pub fn gpu_for_slots(py: Python<'_>, plan: &PySlotPlan) -> PyResult<String> {
     let plan = &*plan.0;
     detached(py, || {
         let card = card().map_err(Failure::of(Kind::Run))?;
-        let needed = rns::needs(plan.kernel(), card.shared_bytes()).map_err(Failure::of(Kind::Run))?.bytes() as u64;
+        let needed = rns::needs(plan.kernel()).map_err(Failure::of(Kind::Run))?.bytes() as u64;
         let total = card.memory_bytes().map_err(Failure::of(Kind::Run))?;
         if needed > total {
             return Err(Failure::of(Kind::Run)(GpuError::Program { needed, total }));
@@ -63,11 +63,11 @@ pub fn gpu_for_slots(py: Python<'_>, plan: &PySlotPlan) -> PyResult<String> {
     })
 }
 
-/// The kernels' text for rings of `ring_degree` on slots and a card with `shared_bytes` bytes of shared memory for a block; and the most of it that a block takes.
+/// The kernels' text for rings of `ring_degree` on slots; and the most bytes of shared memory that a block takes.
 #[pyfunction]
-pub fn gpu_slot_kernels(ring_degree: usize, shared_bytes: usize) -> Result<(String, usize), Failure> {
+pub fn gpu_slot_kernels(ring_degree: usize) -> Result<(String, usize), Failure> {
     let degree = RingDegree::new(ring_degree).map_err(Failure::of(Kind::Parameter))?;
-    let tiles = rns::Tiles::new(degree, shared_bytes).map_err(Failure::of(Kind::Run))?;
+    let tiles = rns::Tiles::new(degree).map_err(Failure::of(Kind::Run))?;
     Ok((tiles.source().text(None), tiles.most_shared_bytes()))
 }
 
@@ -105,7 +105,7 @@ impl PySlotPlan {
     fn needs_of_card(&self, py: Python<'_>) -> PyResult<Option<NeedsOfCard>> {
         let (plan, card) = (&*self.0, rns::Card::H200);
         detached(py, || {
-            Ok(rns::needs(plan.kernel(), card.shared_bytes).ok().map(|needs| {
+            Ok(rns::needs(plan.kernel()).ok().map(|needs| {
                 let counts = BTreeMap::from([
                     ("memory_bytes", needs.bytes()),
                     ("key_bytes", needs.key_bytes),

@@ -45,9 +45,9 @@ impl Source {
             ("residues.h", include_str!("kernels/residues.h")),
             ("ntt.cu", include_str!("kernels/ntt.cu")),
             ("words.cu", include_str!("kernels/words.cu")),
+            ("conversions.cu", include_str!("kernels/conversions.cu")),
         ];
-        let mut kernels =
-            vec!["forward_rows", "inverse_rows", "sums", "inner_products", "loads", "centred_conversions"];
+        let mut kernels = vec!["forward_rows", "inverse_rows", "sums", "inner_products", "loads", "conversions"];
         if columns {
             kernels.extend(["forward_columns", "inverse_columns"]);
         }

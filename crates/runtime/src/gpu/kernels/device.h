@@ -4,6 +4,7 @@
 // the tests compile the same text for the processor, with emulator.h in its place.
 
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int i32;
@@ -14,6 +15,7 @@ typedef long long i64;
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 #define MOST_THREADS(threads) __launch_bounds__(threads, 1)
+#define MOST_THREADS_OF(threads, blocks) __launch_bounds__(threads, blocks)
 
 extern __shared__ __align__(128) u8 shared_memory[];
 
@@ -54,6 +56,20 @@ DEVICE void touch(const void *line) {
   asm volatile("prefetch.global.L1 [%0];" ::"l"(line));
 }
 
+// Begins to copy 16 bytes from the card's memory to shared memory; `await_copies` waits for all that this thread began.
+DEVICE void copy_later(void *to, const void *from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+}
+
+DEVICE void await_copies(void) {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+// The place of the highest bit that is set.
+DEVICE u32 log2_of(u32 word) {
+  return 31 - (u32)__clz((i32)word);
+}
+
 // The upper half of a · b.
 DEVICE u64 high_product(u64 a, u64 b) {
   return __umul64hi(a, b);
@@ -81,6 +97,14 @@ DEVICE i64 warp_sum(i64 value) {
 DEVICE void multiply_bytes(i32 d[4], const u32 a[4], const u32 b[2]) {
   asm volatile(
       "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// The same of unsigned bytes.
+DEVICE void multiply_unsigned_bytes(u32 d[4], const u32 a[4], const u32 b[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }

@@ -8,6 +8,7 @@
 #include <ucontext.h>
 
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int i32;
@@ -18,6 +19,7 @@ typedef long long i64;
 #define UNROLL
 #define ROLLED
 #define MOST_THREADS(threads)
+#define MOST_THREADS_OF(threads, blocks)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 typedef struct {
@@ -109,6 +111,16 @@ DEVICE void touch(const void *line) {
   (void)line;
 }
 
+DEVICE void copy_later(void *to, const void *from) {
+  memcpy(to, from, 16);
+}
+
+DEVICE void await_copies(void) {}
+
+DEVICE u32 log2_of(u32 word) {
+  return 31 - (u32)__builtin_clz(word);
+}
+
 DEVICE u64 high_product(u64 a, u64 b) {
   return (u64)((unsigned __int128)a * b >> 64);
 }
@@ -139,21 +151,36 @@ DEVICE i64 warp_sum(i64 value) {
   return value;
 }
 
-DEVICE void multiply_bytes(i32 d[4], const u32 a[4], const u32 b[2]) {
-  static struct {
-    signed char a[16][32];
-    u8 b[32][8];
-  } operands[MOST_COROUTINES / 32];
-  const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = lane / 4, quarter = lane % 4;
-  for (u32 i = 0; i < 4; i++) memcpy(&operands[warp].a[row + i % 2 * 8][quarter * 4 + i / 2 * 16], &a[i], 4);
+// Operands of a product of bytes, written by all lanes before any sums up; of one product and the next, which a lane may be at while others are not yet.
+static struct {
+  u8 a[16][32], b[32][8];
+} operands[MOST_COROUTINES / 32][2];
+static u32 products[MOST_COROUTINES];
+
+DEVICE u32 share_operands(const u32 a[4], const u32 b[2]) {
+  const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = lane / 4, quarter = lane % 4, which = products[threadIdx.x]++ % 2;
+  for (u32 i = 0; i < 4; i++) memcpy(&operands[warp][which].a[row + i % 2 * 8][quarter * 4 + i / 2 * 16], &a[i], 4);
   for (u32 i = 0; i < 2; i++) {
-    for (u32 k = 0; k < 4; k++) operands[warp].b[i * 16 + quarter * 4 + k][row] = (u8)(b[i] >> (8 * k));
+    for (u32 k = 0; k < 4; k++) operands[warp][which].b[i * 16 + quarter * 4 + k][row] = (u8)(b[i] >> (8 * k));
   }
   synchronise_warp();
+  return which;
+}
+
+DEVICE void multiply_bytes(i32 d[4], const u32 a[4], const u32 b[2]) {
+  const u32 which = share_operands(a, b), warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, quarter = threadIdx.x % 4;
   for (u32 i = 0; i < 4; i++) {
-    for (u32 k = 0; k < 32; k++) d[i] += operands[warp].a[row + i / 2 * 8][k] * operands[warp].b[k][2 * quarter + i % 2];
+    for (u32 k = 0; k < 32; k++) {
+      d[i] += (signed char)operands[warp][which].a[row + i / 2 * 8][k] * operands[warp][which].b[k][2 * quarter + i % 2];
+    }
   }
-  synchronise_warp();
+}
+
+DEVICE void multiply_unsigned_bytes(u32 d[4], const u32 a[4], const u32 b[2]) {
+  const u32 which = share_operands(a, b), warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, quarter = threadIdx.x % 4;
+  for (u32 i = 0; i < 4; i++) {
+    for (u32 k = 0; k < 32; k++) d[i] += operands[warp][which].a[row + i / 2 * 8][k] * operands[warp][which].b[k][2 * quarter + i % 2];
+  }
 }
 
 static void of_one_thread(void) {

@@ -1,17 +1,17 @@
 // Negacyclic number-theoretic transforms of many polynomials at once, to values in bit-reversed order and back (kernels/src/ntt).
 //
 // A block has a tile of words in shared memory: the whole ring where that fits, else a polynomial is a matrix of rows. Columns are transformed first, a tile being
-// 16 neighbours, then rows, a tile being several; both are levels of one and the same transform, so that nothing is multiplied in between. A thread takes up to
+// 8 neighbours, then rows, a tile being several; both are levels of one and the same transform, so that nothing is multiplied in between. A thread takes up to
 // four levels in registers. Sums between butterflies are lazy (D. Harvey): below 4q forwards, below 2q backwards.
 //
-// Forwards a polynomial is made as it is loaded (`load`: a base conversion, a rescaling's residues, a digit), and may be subtracted from another one and
+// Forwards a polynomial is made as it is loaded (`load`: a rescaling's residues, a digit), and may be subtracted from another one and
 // scaled as it is stored; backwards it is scaled and moved by a constant as it is stored. The factors of a limb are [N] for each direction: number 2^d + b is the
 // root of block b at depth d.
 
 #define LOG2_HELD 4
 #define HELD (1u << LOG2_HELD)
 // Of a tile of columns.
-#define LOG2_COLUMNS 4
+#define LOG2_COLUMNS 3
 #define COLUMNS (1u << LOG2_COLUMNS)
 #define LOG2_ROW (LOG2_DEGREE - COLUMN_LEVELS)
 
@@ -24,7 +24,7 @@ enum { IN_COLUMNS, IN_ROWS };
 #define PASSES_OF(part) ((LEVELS_OF(part) + LOG2_HELD - 1) / LOG2_HELD)
 #define MOST_PASSES 4
 
-// A thread's words of one pass are first + i · 2^log2_stride of a tile; the factor of their first butterfly is number `root`.
+// A thread's words of one pass are first + i · 2^log2_stride of a tile; the factor of their first butterfly is number `root` of the tile's.
 typedef struct {
   u32 count, log2_stride, first, root;
 } Group;
@@ -34,14 +34,14 @@ DEVICE u32 levels_of_pass(u32 part, u32 pass) {
   return left < LOG2_HELD ? left : LOG2_HELD;
 }
 
-DEVICE Group group_of(u32 part, u32 pass, u32 tile, u32 number) {
+DEVICE Group group_of(u32 part, u32 pass, u32 number) {
   Group group;
   group.count = levels_of_pass(part, pass);
   const u32 level = FIRST_LEVEL_OF(part) + LOG2_HELD * pass;
   group.log2_stride = LOG2_TILE_OF(part) - level - group.count;
   const u32 block = number >> group.log2_stride;
   group.first = (block << (group.log2_stride + group.count)) + (number & ((1u << group.log2_stride) - 1));
-  group.root = part == IN_COLUMNS ? (1u << level) + block : (1u << (LOG2_DEGREE - LOG2_ROW_TILE + level)) + (tile << level) + block;
+  group.root = (1u << level) + block;
   return group;
 }
 
@@ -60,6 +60,29 @@ DEVICE u32 step_of(u32 part, u32 log2_stride) {
 DEVICE u32 place_of(u32 index) {
   return index + index / 16;
 }
+
+// Factors of a tile in shared memory, before its words: of level l numbers 2^l up to 2^(l + 1). One is left out after every 8.
+#define FIRST_FACTOR_OF(part) (1u << FIRST_LEVEL_OF(part))
+#define FACTORS_OF(part) (FIRST_FACTOR_OF(part) << LEVELS_OF(part))
+#define FACTOR_PLACES_OF(part) (FACTORS_OF(part) + FACTORS_OF(part) / 8)
+
+DEVICE u32 factor_place(u32 number) {
+  return number + number / 8;
+}
+
+// Begins to bring a tile's factors; those of a level lie together in the ring's list.
+DEVICE void fetch_factors(u32 part, u32 tile, const Factor *factors) {
+  Factor *own = (Factor *)shared_memory;
+  // All columns have the same; rows those of their blocks.
+  const u32 above = part == IN_COLUMNS ? 0 : LOG2_DEGREE - LOG2_ROW_TILE, row_tile = part == IN_COLUMNS ? 0 : tile;
+  ROLLED for (u32 number = FIRST_FACTOR_OF(part) + threadIdx.x; number < FACTORS_OF(part); number += blockDim.x) {
+    const u32 level = log2_of(number);
+    copy_later(own + factor_place(number), factors + (1u << (above + level)) + (row_tile << level) + number - (1u << level));
+  }
+}
+
+// Words that a thread asks for, or has on their way, at once.
+#define AT_ONCE 8
 
 DEVICE void forward_butterfly(u64 *a, u64 *b, Factor w, u64 q) {
   const u64 x = reduced_once(*a, 2 * q), y = times_lazy(*b, w, q);
@@ -82,7 +105,7 @@ DEVICE void forward_levels(u64 x[HELD], Group group, const Factor *factors, u64 
       UNROLL for (u32 i = 0; i < HELD / 2; i++) {
         if (i < 1u << (group.count - 1)) {
           const u32 block = i / half, a = 2 * half * block + i % half;
-          if (i % half == 0) w = factors[(group.root << level) + block];
+          if (i % half == 0) w = factors[factor_place((group.root << level) + block)];
           forward_butterfly(&x[a], &x[a + half], w, q);
         }
       }
@@ -98,7 +121,7 @@ DEVICE void inverse_levels(u64 x[HELD], Group group, const Factor *factors, u64 
       UNROLL for (u32 i = 0; i < HELD / 2; i++) {
         if (i < 1u << (group.count - 1)) {
           const u32 block = i / half, a = 2 * half * block + i % half;
-          if (i % half == 0) w = factors[(group.root << level) + block];
+          if (i % half == 0) w = factors[factor_place((group.root << level) + block)];
           inverse_butterfly(&x[a], &x[a + half], w, q);
         }
       }
@@ -127,17 +150,12 @@ DEVICE Item item_of(const u64 *records, const u32 *starts, const Modulus *moduli
 
 #define TILES_OF(part) (1u << (LOG2_DEGREE - LOG2_TILE_OF(part)))
 
-// A value's last word on its way to memory: whether it is subtracted, and what from; the factor of the difference.
-DEVICE u64 stored(u64 lazy, const u64 *record, u32 position, u64 q) {
-  const u64 value = reduced_once(reduced_once(lazy, 2 * q), q);
-  if (!record[2]) return value;
-  const Factor factor = {record[3], record[4]};
-  return times(((const u64 *)record[2])[position] + q - value, factor, q);
-}
-
-// record: limb, result, address or 0, factor, quotient, how to load.
+// record: limb, result, what it is subtracted from or 0, the factor of the difference, its quotient, how to load.
 DEVICE void forward_part(u32 part, Item item) {
-  u64 *words = (u64 *)shared_memory;
+  const Factor *factors = (const Factor *)shared_memory;
+  u64 *words = (u64 *)(factors + FACTOR_PLACES_OF(part));
+  fetch_factors(part, item.tile, item.factors);
+  u32 fetched = 0;
   u64 *result = (u64 *)item.record[1];
   const u64 of_result[2] = {LOAD_WORDS, item.record[1]};
   const u64 *source = part == IN_ROWS && COLUMN_LEVELS ? of_result : item.record + 5;
@@ -146,53 +164,85 @@ DEVICE void forward_part(u32 part, Item item) {
     const u32 count = levels_of_pass(part, pass), last = pass + 1 == PASSES_OF(part);
     ROLLED for (u32 number = threadIdx.x; number < (1u << (LOG2_TILE_OF(part) - count)); number += blockDim.x) {
       u64 x[HELD];
-      const Group group = group_of(part, pass, item.tile, number);
+      const Group group = group_of(part, pass, number);
       const u32 first = position_of(part, item.tile, group.first), step = step_of(part, group.log2_stride);
       if (pass == 0) {
         load(x, 1u << count, source, first, step, item.modulus);
+        if (!fetched) {
+          await_copies();
+          synchronise_block();
+          fetched = 1;
+        }
       } else {
         UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) x[i] = words[place_of(group.first + (i << group.log2_stride))];
       }
-      forward_levels(x, group, item.factors, item.q);
+      forward_levels(x, group, factors, item.q);
       if (last && part == IN_COLUMNS) {
         UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) result[first + i * step] = x[i];
       } else {
         UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) words[place_of(group.first + (i << group.log2_stride))] = x[i];
       }
     }
+    // A thread without words of its own waits, too.
+    if (!fetched) {
+      synchronise_block();
+      fetched = 1;
+    }
     if (!last || part == IN_ROWS) synchronise_block();
   }
   if (part == IN_COLUMNS) return;
-  ROLLED for (u32 index = threadIdx.x; index < (1u << LOG2_ROW_TILE); index += blockDim.x) {
-    const u32 position = position_of(part, item.tile, index);
-    result[position] = stored(words[place_of(index)], item.record, position, item.q);
+  const u64 *minuends = (const u64 *)item.record[2];
+  const Factor factor = {item.record[3], item.record[4]};
+  ROLLED for (u32 start = threadIdx.x; start < (1u << LOG2_ROW_TILE); start += AT_ONCE * ROW_THREADS) {
+    u64 x[AT_ONCE];
+    if (minuends) UNROLL for (u32 i = 0; i < AT_ONCE; i++) {
+        const u32 index = start + i * ROW_THREADS;
+        if (index < (1u << LOG2_ROW_TILE)) x[i] = minuends[position_of(part, item.tile, index)];
+      }
+    UNROLL for (u32 i = 0; i < AT_ONCE; i++) {
+      const u32 index = start + i * ROW_THREADS;
+      if (index >= (1u << LOG2_ROW_TILE)) break;
+      const u64 value = reduced_once(reduced_once(words[place_of(index)], 2 * item.q), item.q);
+      result[position_of(part, item.tile, index)] = minuends ? times(x[i] + item.q - value, factor, item.q) : value;
+    }
   }
 }
 
 // record: limb, result, address, factor (1/N in it), quotient, addend.
 DEVICE void inverse_part(u32 part, Item item) {
-  u64 *words = (u64 *)shared_memory;
+  const Factor *factors = (const Factor *)shared_memory;
+  u64 *words = (u64 *)(factors + FACTOR_PLACES_OF(part));
+  fetch_factors(part, item.tile, item.factors);
   u64 *result = (u64 *)item.record[1];
   const u64 *source = part == IN_COLUMNS ? result : (const u64 *)item.record[2];
   const Factor factor = {item.record[3], item.record[4]};
   const u64 addend = item.record[5];
   if (part == IN_ROWS) {
-    ROLLED for (u32 index = threadIdx.x; index < (1u << LOG2_ROW_TILE); index += blockDim.x) {
-      words[place_of(index)] = source[position_of(part, item.tile, index)];
+    ROLLED for (u32 start = threadIdx.x; start < (1u << LOG2_ROW_TILE); start += AT_ONCE * ROW_THREADS) {
+      u64 x[AT_ONCE];
+      UNROLL for (u32 i = 0; i < AT_ONCE; i++) {
+        const u32 index = start + i * ROW_THREADS;
+        if (index < (1u << LOG2_ROW_TILE)) x[i] = source[position_of(part, item.tile, index)];
+      }
+      UNROLL for (u32 i = 0; i < AT_ONCE; i++) {
+        const u32 index = start + i * ROW_THREADS;
+        if (index < (1u << LOG2_ROW_TILE)) words[place_of(index)] = x[i];
+      }
     }
-    synchronise_block();
   }
+  await_copies();
+  synchronise_block();
   UNROLL for (u32 done = 0; done < MOST_PASSES; done++) {
     if (done >= PASSES_OF(part)) break;
     const u32 pass = PASSES_OF(part) - 1 - done, count = levels_of_pass(part, pass);
     ROLLED for (u32 number = threadIdx.x; number < (1u << (LOG2_TILE_OF(part) - count)); number += blockDim.x) {
       u64 x[HELD];
-      const Group group = group_of(part, pass, item.tile, number);
+      const Group group = group_of(part, pass, number);
       const u32 first = position_of(part, item.tile, group.first), step = step_of(part, group.log2_stride);
       UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) {
           x[i] = part == IN_COLUMNS && done == 0 ? source[first + i * step] : words[place_of(group.first + (i << group.log2_stride))];
       }
-      inverse_levels(x, group, item.factors, item.q);
+      inverse_levels(x, group, factors, item.q);
       if (pass == 0) {
         UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) {
           const u64 value = part == IN_ROWS && COLUMN_LEVELS ? x[i] : reduced_once(times(x[i], factor, item.q) + addend, item.q);
@@ -206,23 +256,27 @@ DEVICE void inverse_part(u32 part, Item item) {
   }
 }
 
-KERNEL MOST_THREADS(ROW_THREADS)
+// Threads that a multiprocessor is to hold at once: 80 registers each.
+#define RESIDENT_THREADS 768
+#define THREADS_OF(threads) MOST_THREADS_OF(threads, (threads) < RESIDENT_THREADS ? RESIDENT_THREADS / (threads) : 1)
+
+KERNEL THREADS_OF(ROW_THREADS)
 forward_rows(const u64 *records, const u32 *starts, const Modulus *moduli, const Factor *factors) {
   forward_part(IN_ROWS, item_of(records, starts, moduli, factors, TILES_OF(IN_ROWS)));
 }
 
-KERNEL MOST_THREADS(ROW_THREADS)
+KERNEL THREADS_OF(ROW_THREADS)
 inverse_rows(const u64 *records, const u32 *starts, const Modulus *moduli, const Factor *factors) {
   inverse_part(IN_ROWS, item_of(records, starts, moduli, factors, TILES_OF(IN_ROWS)));
 }
 
 #if COLUMN_LEVELS
-KERNEL MOST_THREADS(COLUMN_THREADS)
+KERNEL THREADS_OF(COLUMN_THREADS)
 forward_columns(const u64 *records, const u32 *starts, const Modulus *moduli, const Factor *factors) {
   forward_part(IN_COLUMNS, item_of(records, starts, moduli, factors, TILES_OF(IN_COLUMNS)));
 }
 
-KERNEL MOST_THREADS(COLUMN_THREADS)
+KERNEL THREADS_OF(COLUMN_THREADS)
 inverse_columns(const u64 *records, const u32 *starts, const Modulus *moduli, const Factor *factors) {
   inverse_part(IN_COLUMNS, item_of(records, starts, moduli, factors, TILES_OF(IN_COLUMNS)));
 }

@@ -2,9 +2,9 @@
 
 #define DEGREE (1u << LOG2_DEGREE)
 
-// q, 2^64 mod q, and ⌊w · 2^64/q⌋ of w = 2^64 mod q and of w = 1.
+// q, 2^64 mod q, ⌊w · 2^64/q⌋ of w = 2^64 mod q and of w = 1, and −1/q mod 2^64.
 typedef struct __align__(16) {
-  u64 value, word, word_quotient, one_quotient;
+  u64 value, word, word_quotient, one_quotient, negated_inverse, unused;
 } Modulus;
 
 // A constant w below q, and ⌊w · 2^64/q⌋.
@@ -74,8 +74,6 @@ DEVICE u32 source_of(u32 place, u32 element) {
 enum {
   // address
   LOAD_WORDS,
-  // count, constant, and for each source its address and its factor: the constant and the sum of their products
-  LOAD_COMBINED,
   // address, first word that stands for a negative number, the source's modulus mod q
   LOAD_REDUCED,
   // address, offset, shift, mask, what is taken away again: a digit of each word
@@ -92,32 +90,6 @@ DEVICE void load(u64 x[16], u32 count, const u64 *record, u32 first, u32 step, c
     case LOAD_WORDS:
       UNROLL for (u32 i = 0; i < 16; i++) if (i < count) x[i] = words[first + i * step];
       break;
-    case LOAD_COMBINED: {
-      const u32 sources = (u32)record[1];
-      UNROLL for (u32 part = 0; part < 16; part += 4) {
-        if (part >= count) break;
-        Wide sums[4];
-        UNROLL for (u32 i = 0; i < 4; i++) {
-          sums[i].low = record[2];
-          sums[i].high = 0;
-        }
-        ROLLED for (u32 source = 0; source < sources; source++) {
-          const u64 *of_source = (const u64 *)record[3 + 2 * source];
-          const u64 factor = record[4 + 2 * source];
-          UNROLL for (u32 i = 0; i < 4; i++) {
-            if (part + i < count) add_product(&sums[i], of_source[first + (part + i) * step], factor);
-          }
-          if (source % MOST_PRODUCTS == MOST_PRODUCTS - 1) {
-            UNROLL for (u32 i = 0; i < 4; i++) {
-              sums[i].low = reduced(sums[i], m);
-              sums[i].high = 0;
-            }
-          }
-        }
-        UNROLL for (u32 i = 0; i < 4; i++) if (part + i < count) x[part + i] = reduced(sums[i], m);
-      }
-      break;
-    }
     case LOAD_REDUCED:
       UNROLL for (u32 i = 0; i < 16; i++) {
         if (i >= count) break;

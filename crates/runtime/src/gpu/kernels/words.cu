@@ -1,145 +1,140 @@
-// What goes word by word over residue polynomials: sums of products, inner products with keys, base conversions. A block takes up to 1024 words of one item.
+// What goes word by word over residue polynomials: sums of products, inner products with keys. A block takes up to 512 words of one item, a
+// thread two neighbours of them.
 
-#define BLOCK_WORDS 1024
+#define BLOCK_WORDS 512
 #define WORD_TILES ((DEGREE + BLOCK_WORDS - 1) / BLOCK_WORDS)
-#define WORD_THREADS 256
-#define OWN_WORDS (BLOCK_WORDS / WORD_THREADS)
+#define WORD_THREADS (BLOCK_WORDS / 2)
+// Blocks that a multiprocessor is to hold at once: what they wait for is memory.
+#define RESIDENT_BLOCKS 6
+
+// Of what is at `words`, neighbours number `pair`.
+DEVICE Pair pair_at(u64 words, u32 pair) {
+  return ((const Pair *)words)[pair];
+}
 
 // Terms of a sum: in bits 0 to 3 what is multiplied, bit 4 if it counts negative, from bit 8 on the Galois element that its first factor goes through, or 0.
 enum { TERM_WORD, TERM_PRODUCT, TERM_SCALED, TERM_CONSTANT, TERM_FIRST_CONSTANT };
 
 // record: limb, result, count, and for each term its first factor's address, the second's address or the constant, and what it is.
-KERNEL MOST_THREADS(WORD_THREADS)
+KERNEL MOST_THREADS_OF(WORD_THREADS, RESIDENT_BLOCKS)
 sums(const u64 *records, const u32 *starts, const Modulus *moduli) {
   const u64 *record = records + starts[blockIdx.x / WORD_TILES];
   const Modulus *m = moduli + record[0];
-  u64 *result = (u64 *)record[1];
-  const u32 count = (u32)record[2], start = blockIdx.x % WORD_TILES * BLOCK_WORDS + threadIdx.x;
-  Wide totals[OWN_WORDS] = {{0, 0}};
+  const u32 count = (u32)record[2], pair = blockIdx.x % WORD_TILES * WORD_THREADS + threadIdx.x;
+  if (pair >= DEGREE / 2) return;
+  const u64 q = m->value;
+  Wide totals[2] = {{0, 0}, {0, 0}};
   ROLLED for (u32 term = 0; term < count; term++) {
     const u64 *of_term = record + 3 + 3 * term;
-    const u64 *first = (const u64 *)of_term[0], *second = (const u64 *)of_term[1];
     const u32 kind = (u32)of_term[2] & 15, negative = (u32)of_term[2] >> 4 & 1, element = (u32)(of_term[2] >> 8);
-    UNROLL for (u32 i = 0; i < OWN_WORDS; i++) {
-      const u32 position = (start + i * WORD_THREADS) & (DEGREE - 1);
-      if (kind >= TERM_CONSTANT) {
-        if (kind == TERM_CONSTANT || position == 0) add_word(&totals[i], of_term[1]);
-      } else {
-        u64 word = first[element ? source_of(position, element) : position];
-        if (negative) word = m->value - word;
-        if (kind == TERM_WORD) {
-          add_word(&totals[i], word);
-        } else {
-          add_product(&totals[i], word, kind == TERM_PRODUCT ? second[position] : of_term[1]);
-        }
-      }
-      if (term % MOST_PRODUCTS == MOST_PRODUCTS - 1) {
+    Pair a, b = {{of_term[1], of_term[1]}};
+    if (kind >= TERM_CONSTANT) {
+      UNROLL for (u32 i = 0; i < 2; i++) a.word[i] = kind == TERM_CONSTANT || 2 * pair + i == 0 ? of_term[1] : 0;
+    } else if (element) {
+      UNROLL for (u32 i = 0; i < 2; i++) a.word[i] = ((const u64 *)of_term[0])[source_of(2 * pair + i, element)];
+    } else {
+      a = pair_at(of_term[0], pair);
+    }
+    if (kind == TERM_PRODUCT) b = pair_at(of_term[1], pair);
+    if (negative) UNROLL for (u32 i = 0; i < 2; i++) a.word[i] = q - a.word[i];
+    if (kind == TERM_PRODUCT || kind == TERM_SCALED) {
+      UNROLL for (u32 i = 0; i < 2; i++) add_product(&totals[i], a.word[i], b.word[i]);
+    } else {
+      UNROLL for (u32 i = 0; i < 2; i++) add_word(&totals[i], a.word[i]);
+    }
+    if (term % MOST_PRODUCTS == MOST_PRODUCTS - 1) {
+      UNROLL for (u32 i = 0; i < 2; i++) {
         totals[i].low = reduced(totals[i], m);
         totals[i].high = 0;
       }
     }
   }
-  UNROLL for (u32 i = 0; i < OWN_WORDS; i++) {
-    const u32 position = start + i * WORD_THREADS;
-    if (position < DEGREE) result[position] = reduced(totals[i], m);
+  Pair result;
+  UNROLL for (u32 i = 0; i < 2; i++) result.word[i] = reduced(totals[i], m);
+  ((Pair *)record[1])[pair] = result;
+}
+
+// Neighbours number `pair` of a key's limb: the lower 32 bits of all words, then what is above, in `upper_bytes` bytes each.
+DEVICE Pair key_pair(u64 key, u32 upper_bytes, u32 pair) {
+  typedef struct __align__(8) {
+    u32 word[2];
+  } Halves;
+  const Halves lower = ((const Halves *)key)[pair];
+  const u64 above = key + 4 * DEGREE;
+  Halves upper;
+  if (upper_bytes == 1) {
+    const u32 bytes = ((const u16 *)above)[pair];
+    upper.word[0] = bytes & 0xff;
+    upper.word[1] = bytes >> 8;
+  } else if (upper_bytes == 2) {
+    const u32 bytes = ((const u32 *)above)[pair];
+    upper.word[0] = bytes & 0xffff;
+    upper.word[1] = bytes >> 16;
+  } else {
+    upper = ((const Halves *)above)[pair];
+  }
+  Pair result;
+  UNROLL for (u32 i = 0; i < 2; i++) result.word[i] = (u64)upper.word[i] << 32 | lower.word[i];
+  return result;
+}
+
+// The products of digits with both halves of a key's rows, summed over the digits; to each sum may be added a polynomial times a constant, and the total may go
+// through an automorphism of values.
+//
+// record: limb; for the bodies and for the masks the result, what is added or 0, its constant, and the inverse of the Galois element or 0; the bytes of the key's
+// words above their lower 32 bits, count, and for each digit the addresses of its words, of the row's body and of its mask.
+#define HALF_WORDS 4
+
+// A half's sums on their way to memory.
+DEVICE void finish_half(const u64 *half, Wide sums[2], u32 pair, const Modulus *m) {
+  Pair result;
+  if (half[1]) {
+    const Pair added = pair_at(half[1], pair);
+    UNROLL for (u32 i = 0; i < 2; i++) add_product(&sums[i], added.word[i], half[2]);
+  }
+  UNROLL for (u32 i = 0; i < 2; i++) result.word[i] = reduced(sums[i], m);
+  if (half[3]) {
+    UNROLL for (u32 i = 0; i < 2; i++) ((u64 *)half[0])[source_of(2 * pair + i, (u32)half[3])] = result.word[i];
+  } else {
+    ((Pair *)half[0])[pair] = result;
   }
 }
 
-// The products of digits with both halves of a key's rows, summed over the digits.
-//
-// record: limb, results of the bodies and of the masks, count, and for each digit the addresses of its words, of the row's body and of its mask.
-KERNEL MOST_THREADS(WORD_THREADS)
+KERNEL MOST_THREADS_OF(WORD_THREADS, RESIDENT_BLOCKS)
 inner_products(const u64 *records, const u32 *starts, const Modulus *moduli) {
   const u64 *record = records + starts[blockIdx.x / WORD_TILES];
   const Modulus *m = moduli + record[0];
-  const u32 count = (u32)record[3], start = blockIdx.x % WORD_TILES * (BLOCK_WORDS / 2) + threadIdx.x;
-  UNROLL for (u32 own = 0; own < OWN_WORDS / 2; own++) {
-    const u32 pair = start + own * WORD_THREADS;
-    if (pair >= DEGREE / 2) break;
-    Wide bodies[2] = {{0, 0}, {0, 0}}, masks[2] = {{0, 0}, {0, 0}};
-    ROLLED for (u32 row = 0; row < count; row++) {
-      const u64 *of_row = record + 4 + 3 * row;
-      const Pair digit = ((const Pair *)of_row[0])[pair], body = ((const Pair *)of_row[1])[pair], mask = ((const Pair *)of_row[2])[pair];
-      UNROLL for (u32 i = 0; i < 2; i++) {
-        add_product(&bodies[i], digit.word[i], body.word[i]);
-        add_product(&masks[i], digit.word[i], mask.word[i]);
-        if (row % MOST_PRODUCTS == MOST_PRODUCTS - 1) {
-          bodies[i].low = reduced(bodies[i], m);
-          masks[i].low = reduced(masks[i], m);
-          bodies[i].high = masks[i].high = 0;
-        }
+  const u64 *halves = record + 1, *rows = halves + 2 * HALF_WORDS + 2;
+  const u32 upper_bytes = (u32)rows[-2], count = (u32)rows[-1], pair = blockIdx.x % WORD_TILES * WORD_THREADS + threadIdx.x;
+  if (pair >= DEGREE / 2) return;
+  Wide bodies[2] = {{0, 0}, {0, 0}}, masks[2] = {{0, 0}, {0, 0}};
+  ROLLED for (u32 row = 0; row < count; row++) {
+    const u64 *of_row = rows + 3 * row;
+    const Pair digit = pair_at(of_row[0], pair);
+    const Pair body = key_pair(of_row[1], upper_bytes, pair), mask = key_pair(of_row[2], upper_bytes, pair);
+    UNROLL for (u32 i = 0; i < 2; i++) {
+      add_product(&bodies[i], digit.word[i], body.word[i]);
+      add_product(&masks[i], digit.word[i], mask.word[i]);
+      if (row % MOST_PRODUCTS == MOST_PRODUCTS - 2) {
+        bodies[i].low = reduced(bodies[i], m);
+        masks[i].low = reduced(masks[i], m);
+        bodies[i].high = masks[i].high = 0;
       }
     }
-    Pair body, mask;
-    UNROLL for (u32 i = 0; i < 2; i++) {
-      body.word[i] = reduced(bodies[i], m);
-      mask.word[i] = reduced(masks[i], m);
-    }
-    ((Pair *)record[1])[pair] = body;
-    ((Pair *)record[2])[pair] = mask;
   }
+  finish_half(halves, bodies, pair, m);
+  finish_half(halves + HALF_WORDS, masks, pair, m);
 }
 
 // Coefficients that no transform follows. record: limb, result, how to load.
-KERNEL MOST_THREADS(WORD_THREADS)
+KERNEL MOST_THREADS_OF(WORD_THREADS, RESIDENT_BLOCKS)
 loads(const u64 *records, const u32 *starts, const Modulus *moduli) {
   const u64 *record = records + starts[blockIdx.x / WORD_TILES];
-  const u32 start = blockIdx.x % WORD_TILES * BLOCK_WORDS + threadIdx.x;
-  UNROLL for (u32 i = 0; i < OWN_WORDS; i++) {
-    const u32 position = start + i * WORD_THREADS;
-    if (position >= DEGREE) break;
-    u64 x[16];
-    load(x, 1, record + 2, position, 0, moduli + record[0]);
-    ((u64 *)record[1])[position] = x[0];
-  }
-}
-
-// The number in [−Q/2, Q/2) with given residues, modulo other primes, times t: digits of mixed radix (H. L. Garner), of which the
-// last that differs from that of (Q − 1)/2 tells the sign.
-//
-// record: sources, targets; for each source its address, limb, t^-1, inverse of the product of the moduli before it, half of its modulus less one, and that
-// product's parts, one modulus less at a time; for each target its address, limb, −t·Q, and t times the products.
-KERNEL MOST_THREADS(WORD_THREADS)
-centred_conversions(const u64 *records, const u32 *starts, const Modulus *moduli) {
-  const u64 *record = records + starts[blockIdx.x / WORD_TILES];
-  const u32 sources = (u32)record[0], targets = (u32)record[1], start = blockIdx.x % WORD_TILES * BLOCK_WORDS + threadIdx.x;
-  ROLLED for (u32 i = 0; i < OWN_WORDS; i++) {
-    const u32 position = start + i * WORD_THREADS;
-    if (position >= DEGREE) break;
-    u64 digits[MOST_SOURCES];
-    u32 negative = 0;
-    const u64 *of = record + 2;
-    ROLLED for (u32 source = 0; source < sources; source++) {
-      const Modulus *m = moduli + of[1];
-      Wide known = {0, 0}, product = {0, 0};
-      ROLLED for (u32 earlier = 0; earlier < source; earlier++) {
-        add_product(&known, digits[earlier], of[5 + earlier]);
-        if (earlier % MOST_PRODUCTS == MOST_PRODUCTS - 1) {
-          known.low = reduced(known, m);
-          known.high = 0;
-        }
-      }
-      add_product(&product, ((const u64 *)of[0])[position], of[2]);
-      const u64 rest = difference(reduced(product, m), reduced(known, m), m->value);
-      product.low = product.high = 0;
-      add_product(&product, rest, of[3]);
-      const u64 digit = reduced(product, m);
-      if (digit != of[4]) negative = digit > of[4];
-      digits[source] = digit;
-      of += 5 + source;
-    }
-    ROLLED for (u32 target = 0; target < targets; target++) {
-      const Modulus *m = moduli + of[1];
-      Wide sum = {negative ? of[2] : 0, 0};
-      ROLLED for (u32 source = 0; source < sources; source++) {
-        add_product(&sum, digits[source], of[3 + source]);
-        if (source % MOST_PRODUCTS == MOST_PRODUCTS - 1) {
-          sum.low = reduced(sum, m);
-          sum.high = 0;
-        }
-      }
-      ((u64 *)of[0])[position] = reduced(sum, m);
-      of += 3 + sources;
-    }
-  }
+  const u32 pair = blockIdx.x % WORD_TILES * WORD_THREADS + threadIdx.x;
+  if (pair >= DEGREE / 2) return;
+  u64 x[16];
+  load(x, 2, record + 2, 2 * pair, 1, moduli + record[0]);
+  Pair result;
+  UNROLL for (u32 i = 0; i < 2; i++) result.word[i] = x[i];
+  ((Pair *)record[1])[pair] = result;
 }

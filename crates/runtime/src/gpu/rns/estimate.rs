@@ -12,8 +12,6 @@ const OF_A_BUTTERFLY: f64 = 4.0 + 2.0 * 3.0;
 pub struct Card {
     /// Its name.
     pub name: &'static str,
-    /// Shared memory that a block can have, in bytes.
-    pub shared_bytes: usize,
     /// Bytes that its memory gives or takes, a second.
     pub memory_rate: f64,
     /// Products of 32 bits, each added to something, a second.
@@ -22,9 +20,8 @@ pub struct Card {
 
 impl Card {
     /// NVIDIA's H200: 4.8 TB/s and 67 TFLOPS of f32 (H200 Tensor Core GPU data sheet), which are two a multiply-add; of integers it does half as many in a
-    /// cycle, and a block can have 227 KiB (CUDA C++ Programming Guide, tables of compute capability 9.0).
-    pub const H200: Self =
-        Self { name: "H200", shared_bytes: 227 << 10, memory_rate: 4.8e12, multiply_rate: 67e12 / 2.0 / 2.0 };
+    /// cycle (CUDA C++ Programming Guide, table of compute capability 9.0).
+    pub const H200: Self = Self { name: "H200", memory_rate: 4.8e12, multiply_rate: 67e12 / 2.0 / 2.0 };
 
     /// Seconds that a run takes at least unless caches spare reads: of memory or of products alone, the longer; of launches nothing.
     pub fn seconds(&self, needs: &Needs) -> f64 {

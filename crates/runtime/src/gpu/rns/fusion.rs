@@ -3,40 +3,14 @@
 //! A value that is read once is not written where its reader can make it on the way: what a transform loads, sums and products of sums,
 //! the weighing of a residue that comes out of a transform, the subtraction that ends a division. Such a value waits until its reader asks.
 
+use super::conversions::{Digits, products, table};
+use super::records::{Factor, KeyLimb, Load, Location, Record, Space, Term, quotient, upper_bytes};
 use crate::rns::steps::{Place, PlaintextLimb, Register, Step, Steps, Work};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_program::rns::kernel::{DigitWindow, KernelProgram};
+use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{Domain, LimbId, Part};
 use std::collections::HashMap;
-
-/// Which memory a number of a [`Record`] is an index of; [`Space::Number`] for a number as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
-    Number,
-    /// What nodes define: a register here, a slot after planning.
-    Register,
-    Input,
-    Plaintext,
-    Key,
-}
-
-/// N words on the card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Location {
-    pub space: Space,
-    pub index: u32,
-}
-
-/// One limb of one polynomial of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct KeyLimb {
-    /// Index into [`Steps::keys`].
-    pub key: u32,
-    pub row: u16,
-    pub part: Part,
-    pub limb: LimbId,
-}
 
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,12 +20,12 @@ pub(super) enum Kernel {
     InnerProducts,
     Sums,
     Loads,
-    CentredConversions,
+    Conversions,
 }
 
 impl Kernel {
     pub(super) const ALL: [Self; 6] =
-        [Self::Inverse, Self::Forward, Self::InnerProducts, Self::Sums, Self::Loads, Self::CentredConversions];
+        [Self::Inverse, Self::Forward, Self::InnerProducts, Self::Sums, Self::Loads, Self::Conversions];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -60,33 +34,8 @@ impl Kernel {
             Self::InnerProducts => "inner_products",
             Self::Sums => "sums",
             Self::Loads => "loads",
-            Self::CentredConversions => "centred_conversions",
+            Self::Conversions => "conversions",
         }
-    }
-}
-
-/// What a kernel is told: words, and what each is.
-#[derive(Debug, Default)]
-pub(super) struct Record {
-    pub words: Vec<u64>,
-    pub spaces: Vec<Space>,
-    /// Products of two words for each word of a limb, butterflies apart.
-    pub products: usize,
-}
-
-impl Record {
-    fn number(&mut self, word: u64) {
-        self.words.push(word);
-        self.spaces.push(Space::Number);
-    }
-
-    fn location(&mut self, location: Location) {
-        self.words.push(u64::from(location.index));
-        self.spaces.push(location.space);
-    }
-
-    fn limb(&mut self, limb: LimbId) {
-        self.number(u64::from(limb.0));
     }
 }
 
@@ -94,7 +43,7 @@ impl Record {
 #[derive(Debug)]
 pub(super) struct Node {
     pub kernel: Kernel,
-    /// Nodes of one number find the same constants or the same key in the cache.
+    /// Nodes of numbers that are close find the same constants, digits or keys in the cache.
     pub near: u32,
     pub record: Record,
     pub results: Vec<Register>,
@@ -120,37 +69,8 @@ pub(super) struct Nodes {
     pub keys: Vec<KeyLimb>,
     /// For each output its limbs.
     pub outputs: Vec<Vec<Register>>,
-    /// Most residues of a centred conversion.
-    pub most_sources: usize,
-}
-
-/// One summand: kinds as in `kernels/words.cu`.
-#[derive(Clone, Copy, Debug)]
-struct Term {
-    factor: Factor,
-    negative: bool,
-    /// What the first factor goes through.
-    element: Option<GaloisElement>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Factor {
-    Word(Location),
-    Product(Location, Location),
-    Scaled(Location, u64),
-    Constant(u64),
-    /// At the first word alone.
-    FirstConstant(u64),
-}
-
-/// How coefficients come out of other polynomials: as in `kernels/residues.h`.
-#[derive(Clone, Debug)]
-enum Load {
-    Words(Location),
-    Combined { constant: u64, sources: Vec<(Location, u64)> },
-    Reduced { source: Location, from: Modulus, centred: bool },
-    Digit { source: Location, window: DigitWindow },
-    Substituted { source: Location, element: GaloisElement },
+    /// Constants of base conversions.
+    pub tables: Vec<u64>,
 }
 
 /// A value that is yet to be written.
@@ -162,6 +82,39 @@ enum Waiting {
     Inverse(Location),
 }
 
+/// What is yet to run, and takes up steps meanwhile.
+enum Later {
+    Products(Products),
+    Conversion(Conversion),
+}
+
+/// A base conversion of which targets are still to come.
+struct Conversion {
+    converter: u32,
+    digits: Digits,
+    sources: Vec<Location>,
+    /// Of each target, in order.
+    results: Vec<Register>,
+}
+
+/// An inner product: what reads its sums alone may become part of it.
+struct Products {
+    limb: LimbId,
+    near: u32,
+    /// The bytes that the key's words have apart, the count of digits, and each with its row of the key.
+    rows: Record,
+    halves: [Half; 2],
+}
+
+/// The bodies or the masks of an inner product.
+struct Half {
+    result: Register,
+    /// A polynomial that is added, and what times.
+    added: Option<(Location, u64)>,
+    /// What the total goes through.
+    element: Option<GaloisElement>,
+}
+
 /// Most terms of a sum: what they read has to be kept until then.
 const MOST_TERMS: usize = 24;
 
@@ -171,17 +124,18 @@ struct Fusion<'a> {
     nodes: Nodes,
     uses: Vec<u32>,
     waiting: HashMap<Register, (LimbId, Waiting)>,
+    /// In order, without those that have been written.
+    later: Vec<Option<Later>>,
+    /// Which of them is to define a register.
+    later_of: HashMap<Register, usize>,
+    /// Where the constants of a converter begin.
+    tables: HashMap<(u32, Digits), u32>,
     /// Registers that are somewhere else.
     elsewhere: HashMap<Register, Location>,
     inputs: HashMap<(u32, LimbId), u32>,
     keys: HashMap<KeyLimb, u32>,
     /// 1/N modulo each limb.
     inverse_degrees: Vec<u64>,
-}
-
-/// ⌊w · 2^64/q⌋.
-pub(super) fn quotient(factor: u64, modulus: Modulus) -> u64 {
-    ((u128::from(factor) << 64) / u128::from(modulus.value())) as u64
 }
 
 impl Nodes {
@@ -203,12 +157,16 @@ impl Nodes {
             nodes: Self { registers: steps.registers, plaintexts: steps.plaintexts.clone(), ..Self::default() },
             uses,
             waiting: HashMap::new(),
+            later: Vec::new(),
+            later_of: HashMap::new(),
+            tables: HashMap::new(),
             elsewhere: HashMap::new(),
             inputs: HashMap::new(),
             keys: HashMap::new(),
             inverse_degrees: program.moduli.iter().map(inverse).collect(),
         };
         steps.steps.iter().for_each(|step| fusion.step(step));
+        (0..fusion.later.len()).for_each(|index| fusion.write_later(index));
         fusion.nodes.outputs = steps.outputs.clone();
         fusion.nodes
     }
@@ -228,7 +186,7 @@ impl Nodes {
             record.words.extend(words.map(|(&word, space)| match space {
                 Space::Register => word + u64::from(of * registers),
                 Space::Input => word + u64::from(of) * input_limbs,
-                Space::Number | Space::Plaintext | Space::Key => word,
+                Space::Number | Space::Plaintext | Space::Key | Space::Table => word,
             }));
             let results = node.results.iter().map(|&register| register + of * registers).collect();
             Node { kernel: node.kernel, near: node.near, record, results }
@@ -433,7 +391,7 @@ impl Fusion<'_> {
                 Waiting::Loaded(Load::Digit { source: self.location(operands[0]), window: *window })
             }
             Work::Key { key, row, part } => {
-                let location = self.key(KeyLimb { key: *key, row: *row, part: *part, limb });
+                let location = self.key(KeyLimb { key: *key, row: *row, part: *part, limb, upper_bytes: 0 });
                 let word = Term { factor: Factor::Word(location), negative: false, element: None };
                 if self.uses[step.results[0] as usize] != u32::MAX {
                     self.elsewhere.insert(step.results[0], location);
@@ -461,13 +419,19 @@ impl Fusion<'_> {
                 Waiting::Sum(vec![term(scaled), term(Factor::Constant(addend))])
             }
             Work::Combine { converter, target, balanced } => {
-                let (factors, shift) = self.steps.converters[*converter as usize].combination(*target as usize);
-                let sources = operands.iter().map(|&place| self.location(place)).zip(factors.iter().copied());
-                let (sources, constant) = (sources.collect(), if *balanced { shift } else { 0 });
-                Waiting::Loaded(Load::Combined { constant, sources })
+                // Steps to all targets come one after another.
+                if *target > 0
+                    && let Some(Some(Later::Conversion(conversion))) = self.later.last_mut()
+                {
+                    conversion.results.push(step.results[0]);
+                    self.later_of.insert(step.results[0], self.later.len() - 1);
+                    return;
+                }
+                self.convert(step, *converter, Digits::Weighed { balanced: *balanced });
+                return;
             }
             Work::Convert { converter, .. } => {
-                self.convert(step, *converter as usize);
+                self.convert(step, *converter, Digits::MixedRadix);
                 return;
             }
         };
@@ -488,58 +452,147 @@ impl Fusion<'_> {
     fn inner_product(&mut self, step: &Step, key: u32, rows: &[u16]) {
         let digits: Vec<Location> = step.operands.iter().map(|&place| self.location(place)).collect();
         let mut record = Record::default();
-        record.limb(step.limb);
-        step.results.iter().for_each(|&index| record.location(Location { space: Space::Register, index }));
+        let upper_bytes = upper_bytes(self.modulus(step.limb));
+        record.number(upper_bytes as u64);
         record.number(digits.len() as u64);
         for (digit, &row) in digits.into_iter().zip(rows) {
             record.location(digit);
             for part in [Part::Body, Part::Mask] {
-                let location = self.key(KeyLimb { key, row, part, limb: step.limb });
+                let location = self.key(KeyLimb { key, row, part, limb: step.limb, upper_bytes });
                 record.location(location);
                 record.products += 1;
             }
         }
-        let near = key << 8 | u32::from(step.limb.0);
-        self.nodes.nodes.push(Node { kernel: Kernel::InnerProducts, near, record, results: step.results.clone() });
+        let half = |index: usize| Half { result: step.results[index], added: None, element: None };
+        let halves = [half(0), half(1)];
+        let near = u32::from(step.limb.0) << 16 | key;
+        self.postpone(Later::Products(Products { limb: step.limb, near, rows: record, halves }));
     }
 
-    /// The mixed radix of a centred conversion: see `kernels/words.cu`.
-    fn convert(&mut self, step: &Step, converter: usize) {
-        let sources: Vec<Location> = step.operands.iter().map(|&place| self.location(place)).collect();
-        let converter = &self.steps.converters[converter];
-        let (from, to, t) = (converter.from().moduli(), converter.to().moduli(), converter.multiple());
-        let limb_of = |modulus: Modulus| {
-            let position = self.program.moduli.iter().position(|&other| other == modulus);
-            LimbId(position.unwrap_or(0) as u16)
+    fn convert(&mut self, step: &Step, converter: u32, digits: Digits) {
+        let sources = step.operands.iter().map(|&place| self.location(place)).collect();
+        self.postpone(Later::Conversion(Conversion { converter, digits, sources, results: step.results.clone() }));
+    }
+
+    fn postpone(&mut self, later: Later) {
+        let index = self.later.len();
+        match &later {
+            Later::Products(products) => {
+                self.later_of.extend(products.halves.iter().map(|half| (half.result, index)));
+            }
+            Later::Conversion(conversion) => {
+                self.later_of.extend(conversion.results.iter().map(|&register| (register, index)));
+            }
+        }
+        self.later.push(Some(later));
+    }
+
+    /// Makes a sum that `register` is to be part of the inner product of which it is the only reader, if there is one: its result plus at most one more
+    /// polynomial, all through one automorphism.
+    fn joined(&mut self, register: Register, terms: &[Term]) -> bool {
+        let (term, other) = match terms {
+            [only] => (only, None),
+            [one, two] if one.element == two.element && self.sum_of_product(one).is_some() => (one, Some(two)),
+            [one, two] if one.element == two.element => (two, Some(one)),
+            _ => return false,
         };
-        let inverse = |modulus: Modulus, number: u64| modulus.inverse(modulus.reduce(number)).unwrap_or(0);
-        // t · b_0 · b_1 ⋯ b_(count − 1).
-        let product = |modulus: Modulus, t: u64, count: usize| {
-            let factors = from[..count].iter();
-            factors.fold(modulus.reduce(t), |product, q| modulus.multiply(product, modulus.reduce(q.value())))
+        let Some((result, product)) = self.sum_of_product(term) else { return false };
+        let added = match other.map(|term| (term.factor, term.negative)) {
+            None => None,
+            Some((Factor::Word(location), false)) => Some((location, 1)),
+            Some((Factor::Scaled(location, factor), false)) => Some((location, factor)),
+            Some(_) => return false,
         };
+        if let Some((Location { space: Space::Register, index }, _)) = added
+            && let Some(&owner) = self.later_of.get(&index)
+        {
+            // What is added has to be there before; the inner product itself never is.
+            if owner == product {
+                return false;
+            }
+            self.write_later(owner);
+        }
+        // It may have been among what that one reads.
+        let Some(Later::Products(products)) = &mut self.later[product] else { return false };
+        for half in products.halves.iter_mut().filter(|half| half.result == result) {
+            *half = Half { result: register, added, element: term.element };
+        }
+        self.later_of.remove(&result);
+        self.later_of.insert(register, product);
+        true
+    }
+
+    /// The result of an inner product that `term` is, plain and read by nothing else, and which inner product's.
+    fn sum_of_product(&self, term: &Term) -> Option<(Register, usize)> {
+        let Factor::Word(Location { space: Space::Register, index }) = term.factor else { return None };
+        let &product = self.later_of.get(&index)?;
+        let Some(Later::Products(products)) = &self.later[product] else { return None };
+        let plain = |half: &Half| half.result == index && half.added.is_none() && half.element.is_none();
+        let is_plain = products.halves.iter().any(plain);
+        (is_plain && !term.negative && self.uses.get(index as usize) == Some(&1)).then_some((index, product))
+    }
+
+    /// Writes what was to run later, as it is by now.
+    fn write_later(&mut self, index: usize) {
+        match self.later[index].take() {
+            Some(Later::Products(products)) => self.write_products(products),
+            Some(Later::Conversion(conversion)) => self.write_conversion(conversion),
+            None => {}
+        }
+    }
+
+    fn write_products(&mut self, Products { limb, near, rows, halves }: Products) {
         let mut record = Record::default();
-        record.number(from.len() as u64);
-        record.number(to.len() as u64);
-        for (index, (&q, source)) in from.iter().zip(sources).enumerate() {
-            record.location(source);
-            record.limb(limb_of(q));
-            record.number(inverse(q, t));
-            record.number(inverse(q, product(q, 1, index)));
-            record.number((q.value() - 1) / 2);
-            (0..index).for_each(|earlier| record.number(product(q, 1, earlier)));
-            record.products += 2 + index;
+        record.limb(limb);
+        for half in &halves {
+            self.later_of.remove(&half.result);
+            record.location(Location { space: Space::Register, index: half.result });
+            match half.added {
+                Some((location, factor)) => {
+                    record.location(location);
+                    record.number(factor);
+                    record.products += 1;
+                }
+                None => (0..2).for_each(|_| record.number(0)),
+            }
+            record.number(half.element.map_or(0, |element| element.inverse().value() as u64));
         }
-        for (&p, &index) in to.iter().zip(&step.results) {
+        record.extend(&rows);
+        let results = halves.iter().map(|half| half.result).collect();
+        self.node(Node { kernel: Kernel::InnerProducts, near, record, results });
+    }
+
+    fn write_conversion(&mut self, conversion: Conversion) {
+        let Conversion { converter, digits, sources, results } = conversion;
+        let of = &self.steps.converters[converter as usize];
+        let limb_of = |modulus: Modulus| {
+            self.program.moduli.iter().position(|&other| other == modulus).map_or(0, |position| position as u64)
+        };
+        let tables = &mut self.nodes.tables;
+        let index = *self.tables.entry((converter, digits)).or_insert_with(|| {
+            let start = tables.len() as u32;
+            tables.extend(table(of, digits, limb_of));
+            start
+        });
+        let mut record = Record { products: products(of, digits), ..Record::default() };
+        record.number(sources.len() as u64);
+        record.number(results.len() as u64);
+        record.number(u64::from(digits == Digits::MixedRadix));
+        record.location(Location { space: Space::Table, index });
+        sources.into_iter().for_each(|source| record.location(source));
+        for &index in &results {
+            self.later_of.remove(&index);
             record.location(Location { space: Space::Register, index });
-            record.limb(limb_of(p));
-            record.number(p.neg(product(p, t, from.len())));
-            (0..from.len()).for_each(|earlier| record.number(product(p, t, earlier)));
-            record.products += from.len();
         }
-        self.nodes.most_sources = self.nodes.most_sources.max(from.len());
-        let kernel = Kernel::CentredConversions;
-        self.nodes.nodes.push(Node { kernel, near: 0, record, results: step.results.clone() });
+        self.node(Node { kernel: Kernel::Conversions, near: converter, record, results });
+    }
+
+    /// `node`, and before it what it reads of what was to run later.
+    fn node(&mut self, node: Node) {
+        let mut read: Vec<usize> = node.reads().filter_map(|register| self.later_of.get(&register).copied()).collect();
+        read.dedup();
+        read.into_iter().for_each(|later| self.write_later(later));
+        self.nodes.nodes.push(node);
     }
 
     fn begin(limb: LimbId, result: Register) -> Record {
@@ -550,12 +603,15 @@ impl Fusion<'_> {
     }
 
     fn push(&mut self, kernel: Kernel, limb: LimbId, result: Register, record: Record) {
-        self.nodes.nodes.push(Node { kernel, near: u32::from(limb.0), record, results: vec![result] });
+        self.node(Node { kernel, near: u32::from(limb.0), record, results: vec![result] });
     }
 
     fn write(&mut self, register: Register, limb: LimbId, value: Waiting) {
         match value {
             Waiting::Sum(terms) => {
+                if self.joined(register, &terms) {
+                    return;
+                }
                 let mut record = Self::begin(limb, register);
                 record.number(terms.len() as u64);
                 terms.into_iter().for_each(|term| term.record(&mut record));
@@ -599,93 +655,5 @@ impl Fusion<'_> {
         record.number(addend);
         record.products += 1;
         self.push(Kernel::Inverse, limb, register, record);
-    }
-}
-
-impl Term {
-    /// Whether it is a polynomial's words, plain.
-    fn is_word(&self) -> bool {
-        matches!(self.factor, Factor::Word(_) | Factor::Scaled(..)) && self.element.is_none()
-    }
-
-    fn through(self, element: GaloisElement) -> Self {
-        Self { element: Some(element), ..self }
-    }
-
-    fn record(self, record: &mut Record) {
-        let kind = match self.factor {
-            Factor::Word(a) => {
-                record.location(a);
-                record.number(0);
-                0
-            }
-            Factor::Product(a, b) => {
-                record.location(a);
-                record.location(b);
-                record.products += 1;
-                1
-            }
-            Factor::Scaled(a, constant) => {
-                record.location(a);
-                record.number(constant);
-                record.products += 1;
-                2
-            }
-            Factor::Constant(constant) => {
-                record.number(0);
-                record.number(constant);
-                3
-            }
-            Factor::FirstConstant(constant) => {
-                record.number(0);
-                record.number(constant);
-                4
-            }
-        };
-        let element = self.element.map_or(0, |element| element.value() as u64);
-        record.number(kind | u64::from(self.negative) << 4 | element << 8);
-    }
-}
-
-impl Load {
-    /// For coefficients modulo `modulus`.
-    fn record(self, record: &mut Record, modulus: Modulus) {
-        match self {
-            Self::Words(location) => {
-                record.number(0);
-                record.location(location);
-            }
-            Self::Combined { constant, sources } => {
-                record.number(1);
-                record.number(sources.len() as u64);
-                record.number(constant);
-                record.products += sources.len();
-                for (location, factor) in sources {
-                    record.location(location);
-                    record.number(factor);
-                }
-            }
-            Self::Reduced { source, from, centred } => {
-                record.number(2);
-                record.location(source);
-                record.number(if centred { from.value().div_ceil(2) } else { u64::MAX });
-                record.number(modulus.reduce(from.value()));
-            }
-            Self::Digit { source, window: DigitWindow { bits, index, count } } => {
-                let half = 1u64 << (bits - 1);
-                let last = index == count - 1;
-                record.number(3);
-                record.location(source);
-                record.number((0..count - 1).map(|digit| half << (digit * bits)).sum());
-                record.number(u64::from(index * bits));
-                record.number(if last { u64::MAX } else { (half << 1) - 1 });
-                record.number(if last { 0 } else { modulus.reduce(half) });
-            }
-            Self::Substituted { source, element } => {
-                record.number(4);
-                record.location(source);
-                record.number(element.inverse().value() as u64);
-            }
-        }
     }
 }

@@ -4,9 +4,11 @@
 //! joined where one kernel can do several (`fusion`) and put into levels (`plan`); keys and public polynomials go to the card. A run then brings the inputs,
 //! starts what was recorded, and fetches the outputs. Nothing leaves the card meanwhile. All of it is exact arithmetic: words are the CPU's.
 
+mod conversions;
 mod estimate;
 mod fusion;
 mod plan;
+mod records;
 mod tables;
 #[cfg(all(test, unix))]
 mod tests;
@@ -17,36 +19,43 @@ use crate::rns::RunError;
 use crate::rns::bind::{check_inputs, check_keys, check_ring};
 use crate::rns::steps::plaintext;
 pub use estimate::Card;
-use fusion::{Kernel, Space};
+use fusion::Kernel;
 use plan::{Batch, Plan};
 use polyfabric_kernels::{RingDegree, cancel};
 use polyfabric_program::rns::kernel::{KernelProgram, ValueType};
 use polyfabric_schemes::rns::{KeySet, LimbId, Ring, RnsPolynomial};
 use rayon::prelude::*;
+use records::{KeyLimb, Space};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of new limbs after which a window ends: what nodes that run early may take.
-const WINDOW_BYTES: usize = 4 << 30;
+/// Bytes of new limbs after which a window ends: what nodes that run early may take. Halved while intermediate results take more than `MOST_VALUE_BYTES`.
+const WINDOW_BYTES: usize = 16 << 30;
+const MOST_VALUE_BYTES: usize = 4 << 30;
 /// Fewest limbs of a window.
 const WINDOW_LIMBS: usize = 64;
 /// Levels that are started before a run looks whether it is still wanted.
 const LEVELS_AT_ONCE: usize = 256;
 /// Bytes of keys or public polynomials that are brought to the card at a time.
 const PIECE_BYTES: usize = 256 << 20;
-/// Residues of a centred conversion that a thread can hold.
-const MOST_SOURCES: usize = 64;
+/// Sources of a base conversion whose sums of bytes are below 2^32 (`kernels/conversions.cu`).
+const MOST_SOURCES: usize = 32;
 
 /// Smallest and largest ring degree, as powers of two.
 const LOG2_DEGREES: (u32, u32) = (4, 17);
+/// Largest ring that one block transforms: larger ones take two passes, whose blocks fill a card with fewer polynomials.
+const LOG2_WHOLE: u32 = 12;
 /// Largest tile of rows of a ring that is transformed in two passes, in words; of columns, whose number is `LOG2_COLUMNS` of `kernels/ntt.cu`.
-const LOG2_ROW_TILE: u32 = 12;
-const LOG2_COLUMNS: u32 = 4;
+const LOG2_ROW_TILE: u32 = 11;
+const LOG2_COLUMNS: u32 = 3;
 /// Words that a thread of a transform holds, and most threads of a block.
 const HELD: usize = 16;
 const MOST_THREADS: usize = 512;
+/// Words that a block of conversions takes, and its threads; and from one digit of theirs in shared memory to the next.
+const CONVERSION_WORDS: usize = 128;
+const DIGIT_STRIDE: usize = CONVERSION_WORDS + 4;
 /// Words that a block of the other kernels takes, and its threads.
-const BLOCK_WORDS: usize = 1024;
+const BLOCK_WORDS: usize = 512;
 const WORD_THREADS: u32 = 256;
 
 /// How a ring's transforms are cut.
@@ -58,10 +67,15 @@ pub struct Tiles {
     log2_row_tile: u32,
 }
 
-/// Bytes of a tile in shared memory, where a word in 17 is left out.
-fn tile_bytes(log2_words: u32) -> usize {
+/// Bytes of a tile in shared memory, where a word in 17 is left out, and of the factors of so many levels' butterflies, of 16 bytes, where one in 9 is.
+fn tile_bytes(log2_words: u32, factors: usize) -> usize {
     let words = 1usize << log2_words;
-    (words + words / 16) * size_of::<u64>()
+    (factors + factors / 8) * 2 * size_of::<u64>() + (words + words / 16) * size_of::<u64>()
+}
+
+/// Bytes of shared memory for the digits, in fours, and signs of a block of conversions from so many moduli.
+fn conversion_bytes(sources: usize) -> usize {
+    sources.next_multiple_of(4) * DIGIT_STRIDE * size_of::<u64>() + CONVERSION_WORDS * size_of::<u32>()
 }
 
 fn tile_threads(log2_words: u32) -> usize {
@@ -69,18 +83,17 @@ fn tile_threads(log2_words: u32) -> usize {
 }
 
 impl Tiles {
-    /// Of a ring of `degree` on a card whose blocks can have `shared_bytes` bytes of shared memory.
+    /// Of a ring of `degree`.
     ///
     /// # Errors
     /// [`GpuError::RnsRing`] if the kernels do not serve it.
-    pub fn new(degree: RingDegree, shared_bytes: usize) -> Result<Self, GpuError> {
+    pub fn new(degree: RingDegree) -> Result<Self, GpuError> {
         let log2_degree = degree.log2();
         let (least, most) = LOG2_DEGREES;
         if !(least..=most).contains(&log2_degree) {
             return Err(GpuError::RnsRing { degree: degree.get(), least: 1 << least, most: 1 << most });
         }
-        // Two of a multiprocessor's blocks are to have a tile each where the ring is small; a large ring in one block still spares a pass over memory.
-        Ok(if tile_bytes(log2_degree) <= shared_bytes {
+        Ok(if log2_degree <= LOG2_WHOLE {
             Self { log2_degree, column_levels: 0, log2_row_tile: log2_degree }
         } else {
             Self { log2_degree, column_levels: log2_degree / 2, log2_row_tile: LOG2_ROW_TILE }
@@ -95,46 +108,50 @@ impl Tiles {
             ("LOG2_ROW_TILE", u64::from(self.log2_row_tile)),
             ("ROW_THREADS", tile_threads(self.log2_row_tile) as u64),
             ("COLUMN_THREADS", tile_threads(self.column_levels + LOG2_COLUMNS) as u64),
-            ("MOST_SOURCES", MOST_SOURCES as u64),
         ];
         Source::rns(definitions, self.column_levels > 0)
     }
 
-    /// Most shared memory that a block takes, in bytes.
+    /// Most shared memory that a block of transforms takes, in bytes.
     pub fn most_shared_bytes(self) -> usize {
-        let columns = if self.column_levels > 0 { self.column_levels + LOG2_COLUMNS } else { 0 };
-        tile_bytes(self.log2_row_tile.max(columns))
+        self.row_bytes().max(if self.column_levels > 0 { self.column_bytes() } else { 0 })
+    }
+
+    fn row_bytes(self) -> usize {
+        tile_bytes(self.log2_row_tile, 1 << self.log2_row_tile)
+    }
+
+    fn column_bytes(self) -> usize {
+        tile_bytes(self.column_levels + LOG2_COLUMNS, 1 << self.column_levels)
     }
 
     /// The launches that `batch` takes.
     fn launches(self, batch: Batch) -> Vec<Launch> {
-        let of_tiles = |kernel, log2_tile: u32| Launch {
+        let of_tiles = |kernel, log2_tile: u32, shared_bytes: usize| Launch {
             kernel,
             blocks: [(batch.count << (self.log2_degree - log2_tile)) as u32, 1],
             threads: tile_threads(log2_tile) as u32,
-            shared_bytes: tile_bytes(log2_tile) as u32,
+            shared_bytes: shared_bytes as u32,
         };
-        let of_words = |kernel| Launch {
-            kernel,
-            blocks: [(batch.count * (1usize << self.log2_degree).div_ceil(BLOCK_WORDS)) as u32, 1],
-            threads: WORD_THREADS,
-            shared_bytes: 0,
-        };
-        let (rows, columns) = (self.log2_row_tile, self.column_levels + LOG2_COLUMNS);
+        let blocks = |words| [(batch.count * (1usize << self.log2_degree).div_ceil(words)) as u32, 1];
+        let of_words = |kernel| Launch { kernel, blocks: blocks(BLOCK_WORDS), threads: WORD_THREADS, shared_bytes: 0 };
+        let rows = |kernel| of_tiles(kernel, self.log2_row_tile, self.row_bytes());
+        let columns = |kernel| of_tiles(kernel, self.column_levels + LOG2_COLUMNS, self.column_bytes());
         let in_columns = self.column_levels > 0;
         match batch.kernel {
-            Kernel::Forward if in_columns => {
-                vec![of_tiles("forward_columns", columns), of_tiles("forward_rows", rows)]
-            }
-            Kernel::Inverse if in_columns => {
-                vec![of_tiles("inverse_rows", rows), of_tiles("inverse_columns", columns)]
-            }
-            Kernel::Forward => vec![of_tiles("forward_rows", rows)],
-            Kernel::Inverse => vec![of_tiles("inverse_rows", rows)],
+            Kernel::Forward if in_columns => vec![columns("forward_columns"), rows("forward_rows")],
+            Kernel::Inverse if in_columns => vec![rows("inverse_rows"), columns("inverse_columns")],
+            Kernel::Forward => vec![rows("forward_rows")],
+            Kernel::Inverse => vec![rows("inverse_rows")],
             Kernel::InnerProducts => vec![of_words("inner_products")],
             Kernel::Sums => vec![of_words("sums")],
             Kernel::Loads => vec![of_words("loads")],
-            Kernel::CentredConversions => vec![of_words("centred_conversions")],
+            Kernel::Conversions => vec![Launch {
+                kernel: "conversions",
+                blocks: blocks(CONVERSION_WORDS),
+                threads: CONVERSION_WORDS as u32,
+                shared_bytes: conversion_bytes(batch.sources) as u32,
+            }],
         }
     }
 }
@@ -160,7 +177,7 @@ pub struct Needs {
     pub moved_bytes: usize,
     /// Butterflies of transforms: each a product with a constant, a sum and a difference.
     pub butterflies: usize,
-    /// Products of two words besides: of inner products with keys, of base conversions, of sums, with constants.
+    /// Products of two words besides: of inner products with keys, of sums, with constants; of base conversions those that are not the tensor cores'.
     pub products: usize,
 }
 
@@ -173,42 +190,55 @@ impl Needs {
     fn of(plan: &Plan, program: &KernelProgram, tiles: Tiles) -> Self {
         let degree = program.degree.get();
         let limbs = |count: usize| count * degree * size_of::<u64>();
-        let named = plan.spaces.iter().filter(|&&space| space != Space::Number).count();
+        let named = plan
+            .spaces
+            .iter()
+            .filter(|&&space| matches!(space, Space::Register | Space::Input | Space::Plaintext))
+            .count();
+        let keys = plan.words.iter().zip(&plan.spaces).filter(|(_, space)| **space == Space::Key);
+        let keys: usize = keys.map(|(&word, _)| plan.keys[word as usize].bytes(program.degree)).sum();
         let batches = plan.levels.iter().flatten();
         let of_transforms = batches.filter(|batch| matches!(batch.kernel, Kernel::Forward | Kernel::Inverse));
         let transforms: usize = of_transforms.map(|batch| batch.count).sum();
         Self {
-            moved_bytes: limbs(named + if tiles.column_levels > 0 { 2 * transforms } else { 0 }),
+            moved_bytes: keys + limbs(named + if tiles.column_levels > 0 { 2 * transforms } else { 0 }),
             butterflies: transforms * degree / 2 * program.degree.log2() as usize,
             products: plan.products * degree,
             launches: plan.levels.iter().flatten().map(|&batch| tiles.launches(batch).len()).sum(),
             levels: plan.levels.len(),
             nodes: plan.starts.len(),
             value_bytes: limbs(plan.slots + plan.inputs.len()),
-            key_bytes: limbs(plan.keys.len()),
+            key_bytes: plan.keys.iter().map(|limb| limb.bytes(program.degree)).sum(),
             plaintext_bytes: limbs(plan.plaintexts.len()),
-            record_bytes: size_of_val(&plan.words[..]) + size_of_val(&plan.starts[..]),
+            record_bytes: [&plan.words, &plan.tables].map(|words| size_of_val(&words[..])).iter().sum::<usize>()
+                + size_of_val(&plan.starts[..]),
         }
     }
 }
 
-fn planned(program: &KernelProgram, batch: usize, shared_bytes: usize) -> Result<(Plan, Tiles), RunError> {
+fn planned(program: &KernelProgram, batch: usize) -> Result<(Plan, Tiles), RunError> {
     program.check()?;
-    let tiles = Tiles::new(program.degree, shared_bytes)?;
+    let tiles = Tiles::new(program.degree)?;
     let limb_bytes = program.degree.get() * size_of::<u64>();
-    let plan = Plan::new(program, batch, (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS))?;
-    if plan.most_sources > MOST_SOURCES {
-        return Err(GpuError::Conversion { limbs: plan.most_sources, most: MOST_SOURCES }.into());
+    let mut window = (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS);
+    let mut plan = Plan::new(program, batch, window)?;
+    while plan.slots * limb_bytes > MOST_VALUE_BYTES && window > WINDOW_LIMBS {
+        window = (window / 2).max(WINDOW_LIMBS);
+        plan = Plan::new(program, batch, window)?;
+    }
+    let most = plan.levels.iter().flatten().map(|batch| batch.sources).max().unwrap_or(0);
+    if most > MOST_SOURCES {
+        return Err(GpuError::Conversion { limbs: most, most: MOST_SOURCES }.into());
     }
     Ok((plan, tiles))
 }
 
-/// What a run of `program` takes of a card whose blocks can have `shared_bytes` bytes of shared memory.
+/// What a run of `program` takes of a card.
 ///
 /// # Errors
 /// [`RunError`] if the program is not consistent, or not one that the kernels serve.
-pub fn needs(program: &KernelProgram, shared_bytes: usize) -> Result<Needs, RunError> {
-    let (plan, tiles) = planned(program, 1, shared_bytes)?;
+pub fn needs(program: &KernelProgram) -> Result<Needs, RunError> {
+    let (plan, tiles) = planned(program, 1)?;
     Ok(Needs::of(&plan, program, tiles))
 }
 
@@ -276,7 +306,7 @@ impl<D: Device> Executor<D> {
     /// # Errors
     /// As [`Self::new`]; of a batch of none, too.
     pub fn batched(device: &Arc<D>, program: &KernelProgram, keys: &KeySet, batch: usize) -> Result<Self, RunError> {
-        let (plan, tiles) = planned(program, batch, device.shared_bytes())?;
+        let (plan, tiles) = planned(program, batch)?;
         let ring = Arc::clone(keys.ring());
         check_ring(program, &ring)?;
         check_keys(program, keys)?;
@@ -287,16 +317,17 @@ impl<D: Device> Executor<D> {
         // What may not fit comes first.
         let slots = device.allocate(plan.slots * limb_bytes, "intermediate results")?;
         let inputs = device.allocate(plan.inputs.len() * limb_bytes, "inputs")?;
-        let key = |&fusion::KeyLimb { key, row, part, limb }: &fusion::KeyLimb, words: &mut [u64]| {
-            let mut scratch = vec![0; words.len()];
+        let key = |&KeyLimb { key, row, part, limb, upper_bytes }: &KeyLimb, bytes: &mut [u8]| {
+            let mut scratch = vec![0; words];
             // The keys have been checked: key and limb are there.
             let Ok(key) = keys.get(plan.key_ids[key as usize]) else { return };
             let position = key.limbs().iter().position(|&other| other == limb).unwrap_or(0);
-            words.copy_from_slice(key.limb(part, usize::from(row), position, &mut scratch));
+            parted(key.limb(part, usize::from(row), position, &mut scratch), upper_bytes, bytes);
         };
-        let keys = brought(&**device, &plan.keys, words, "keys", key)?;
-        let public = |&limb: &_, words: &mut [u64]| words.copy_from_slice(&plaintext(program, &ring, limb));
-        let plaintexts = brought(&**device, &plan.plaintexts, words, "public polynomials", public)?;
+        let key_starts = plan.key_starts(program.degree);
+        let keys = brought(&**device, &plan.keys, |limb| limb.bytes(program.degree), "keys", key)?;
+        let public = |&limb: &_, bytes: &mut [u8]| bytes.copy_from_slice(bytes_of(&plaintext(program, &ring, limb)));
+        let plaintexts = brought(&**device, &plan.plaintexts, |_| limb_bytes, "public polynomials", public)?;
         let constants = "constants of the ring";
         let moduli = device.upload(bytes_of(&tables::moduli(&ring, limbs)), constants)?;
         let factors = [false, true].map(|inverse| tables::factors(&ring, limbs, inverse));
@@ -305,13 +336,16 @@ impl<D: Device> Executor<D> {
             [device.upload(bytes_of(forward), constants)?, device.upload(bytes_of(inverse), constants)?];
         drop(factors);
         let addresses = [&slots, &inputs, &plaintexts, &keys].map(|buffer| device.address(buffer));
+        let tables = device.upload(bytes_of(&plan.tables), "constants of base conversions")?;
+        let tables_at = device.address(&tables);
         let placed = |(&word, space): (&u64, &Space)| {
             let base = match space {
                 Space::Number => return word,
+                Space::Table => return tables_at + word * size_of::<u64>() as u64,
                 Space::Register => addresses[0],
                 Space::Input => addresses[1],
                 Space::Plaintext => addresses[2],
-                Space::Key => addresses[3],
+                Space::Key => return addresses[3] + key_starts[word as usize],
             };
             base + word * limb_bytes as u64
         };
@@ -352,7 +386,7 @@ impl<D: Device> Executor<D> {
             ring,
             recordings,
             memory: Mutex::new(Memory { inputs, slots, pinned }),
-            _held: vec![keys, plaintexts, moduli, forward, inverse, records, starts],
+            _held: vec![keys, plaintexts, moduli, forward, inverse, tables, records, starts],
         })
     }
 
@@ -454,23 +488,51 @@ impl<D: Device> Executor<D> {
     }
 }
 
-/// N words for each of `limbs`, made by `make` on all cores, on the card.
+/// `words` as kernels read a key: the lower 32 bits of all, if there are upper ones apart, then what is above, in `upper_bytes` bytes each.
+fn parted(words: &[u64], upper_bytes: usize, bytes: &mut [u8]) {
+    if upper_bytes == 0 {
+        bytes.copy_from_slice(bytes_of(words));
+        return;
+    }
+    let (lower, upper) = bytes.split_at_mut(size_of_val(words) / 2);
+    for ((word, lower), upper) in words.iter().zip(lower.chunks_exact_mut(4)).zip(upper.chunks_exact_mut(upper_bytes)) {
+        let [first, above] = [*word as u32, (word >> 32) as u32].map(u32::to_le_bytes);
+        lower.copy_from_slice(&first);
+        upper.copy_from_slice(&above[..upper_bytes]);
+    }
+}
+
+/// What `make` makes of each of `limbs`, on all cores, in so many bytes, one after the other on the card.
 fn brought<D: Device, L: Sync>(
     device: &D,
     limbs: &[L],
-    words: usize,
+    bytes: impl Fn(&L) -> usize,
     what: &'static str,
-    make: impl Fn(&L, &mut [u64]) + Sync,
+    make: impl Fn(&L, &mut [u8]) + Sync,
 ) -> Result<D::Buffer, GpuError> {
-    let limb_bytes = words * size_of::<u64>();
-    let buffer = device.allocate(limbs.len() * limb_bytes, what)?;
-    let at_once = (PIECE_BYTES / limb_bytes).clamp(1, limbs.len().max(1));
-    let mut piece = vec![0; at_once * words];
-    for (number, limbs) in limbs.chunks(at_once).enumerate() {
+    let buffer = device.allocate(limbs.iter().map(&bytes).sum(), what)?;
+    let mut piece = Vec::new();
+    let (mut rest, mut offset) = (limbs, 0);
+    while !rest.is_empty() {
         cancel::check();
-        let piece = &mut piece[..limbs.len() * words];
-        piece.par_chunks_exact_mut(words).zip(limbs).for_each(|(words, limb)| make(limb, words));
-        device.write(&buffer, number * at_once * limb_bytes, bytes_of(piece))?;
+        let mut end = 0;
+        let fit = rest.iter().take_while(|limb| {
+            end += bytes(limb);
+            end <= PIECE_BYTES
+        });
+        let (now, after) = rest.split_at(fit.count().max(1));
+        piece.resize(now.iter().map(&bytes).sum(), 0);
+        let mut left = &mut piece[..];
+        let mut places = Vec::with_capacity(now.len());
+        for limb in now {
+            let (place, others) = left.split_at_mut(bytes(limb));
+            places.push((limb, place));
+            left = others;
+        }
+        places.into_par_iter().for_each(|(limb, place)| make(limb, place));
+        device.write(&buffer, offset, &piece)?;
+        offset += piece.len();
+        rest = after;
     }
     Ok(buffer)
 }

@@ -4,8 +4,10 @@
 //! bounds the memory. All nodes of a level that run on one kernel are one launch, whatever limbs, polynomials and operations they are of.
 
 use super::GpuError;
-use super::fusion::{Kernel, KeyLimb, Nodes, Space};
+use super::fusion::{Kernel, Nodes};
+use super::records::{KeyLimb, Space};
 use crate::rns::steps::{PlaintextLimb, Register, Steps};
+use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{KeyId, LimbId};
 
@@ -19,6 +21,8 @@ pub(super) struct Batch {
     /// Their first place in [`Plan::starts`].
     pub first: usize,
     pub count: usize,
+    /// Most sources of a conversion among them; 0 if there is none.
+    pub sources: usize,
 }
 
 /// Where everything of a program runs.
@@ -36,8 +40,8 @@ pub(super) struct Plan {
     pub plaintexts: Vec<PlaintextLimb>,
     pub key_ids: Vec<KeyId>,
     pub keys: Vec<KeyLimb>,
-    /// Most residues of a centred conversion.
-    pub most_sources: usize,
+    /// Constants of base conversions.
+    pub tables: Vec<u64>,
     /// Products of two words for each word of a limb, butterflies apart.
     pub products: usize,
 }
@@ -69,18 +73,22 @@ impl Plan {
             plaintexts: nodes.plaintexts,
             key_ids: steps.keys,
             keys: nodes.keys,
-            most_sources: nodes.most_sources,
+            tables: nodes.tables,
             products: nodes.nodes.iter().map(|node| node.record.products).sum(),
         };
         for mut level in levels {
             let mut batches = Vec::new();
             for kernel in Kernel::ALL {
                 let first = plan.starts.len();
+                let mut sources = 0;
                 let mut of_kernel: Vec<usize> =
                     level.extract_if(.., |&mut index| nodes.nodes[index].kernel == kernel).collect();
                 of_kernel.sort_by_key(|&index| nodes.nodes[index].near);
                 for index in of_kernel {
                     let record = &nodes.nodes[index].record;
+                    if kernel == Kernel::Conversions {
+                        sources = sources.max(record.words[0] as usize);
+                    }
                     // Records are aligned as words are, and have fewer than 2^32.
                     plan.starts.push(plan.words.len() as u32);
                     plan.words.extend(record.words.iter().zip(&record.spaces).map(|(&word, space)| match space {
@@ -91,12 +99,24 @@ impl Plan {
                 }
                 let count = plan.starts.len() - first;
                 if count > 0 {
-                    batches.push(Batch { kernel, first, count });
+                    batches.push(Batch { kernel, first, count, sources });
                 }
             }
             plan.levels.push(batches);
         }
         Ok(plan)
+    }
+}
+
+impl Plan {
+    /// Where the limbs of keys begin, in bytes, in a ring of `degree`.
+    pub(super) fn key_starts(&self, degree: RingDegree) -> Vec<u64> {
+        let start = |next: &mut u64, limb: &KeyLimb| {
+            let start = *next;
+            *next += limb.bytes(degree) as u64;
+            Some(start)
+        };
+        self.keys.iter().scan(0, start).collect()
     }
 }
 

@@ -1,18 +1,21 @@
 //! The constants of a ring that kernels read (`kernels/residues.h`, `kernels/ntt.cu`).
 
-use super::fusion::quotient;
+use super::records::quotient;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::rns::{LimbId, Ring};
 use rayon::prelude::*;
 
 /// Words of a modulus.
-const MODULUS_WORDS: usize = 4;
+const MODULUS_WORDS: usize = 6;
 
-/// Of each of the first `limbs` moduli: q, 2^64 mod q, its quotient, that of 1.
+/// Of each of the first `limbs` moduli: q, 2^64 mod q, its quotient, that of 1, −1/q mod 2^64; and one that is not used.
 pub(super) fn moduli(ring: &Ring, limbs: usize) -> Vec<u64> {
     let words = |&modulus: &Modulus| -> [u64; MODULUS_WORDS] {
         let word = ((1u128 << 64) % u128::from(modulus.value())) as u64;
-        [modulus.value(), word, quotient(word, modulus), quotient(1, modulus)]
+        // Newton's: right digits double, from the three that every odd number has.
+        let value = modulus.value();
+        let inverse = (0..5).fold(value, |x, _| x.wrapping_mul(2u64.wrapping_sub(value.wrapping_mul(x))));
+        [value, word, quotient(word, modulus), quotient(1, modulus), inverse.wrapping_neg(), 0]
     };
     ring.moduli()[..limbs].iter().flat_map(words).collect()
 }
