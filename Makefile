@@ -6,7 +6,7 @@
 #   make gallery      the programs of tests/gallery on ciphertexts, all of them: a few minutes
 #   make lint         formatting, warnings and documentation warnings only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
-#   make bench-gpu    bootstrapping on this computer's NVIDIA GPU, many sets and batches; GPU_ARGS="--set morphling-I --batch 4096" for less
+#   make bench-gpu    bootstrapping on this computer's NVIDIA GPU, many sets and batches, beside tfhe-rs if nvcc and cmake are there (GPU_PEER= for ours alone); GPU_ARGS="--set morphling-I --batch 4096" for less
 #   make bench-gpu-rns  CKKS and BGV on this computer's NVIDIA GPU, bootstrapping too; GPU_ARGS="--case ckks-16" for less
 #   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
 #   make bench-integers  operations on encrypted integers side by side with tfhe-rs, in processor time
@@ -43,7 +43,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-python bench bench-check \
-	bench-integers bench-gpu bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 deny reproduce install wheel check-tools clean
+	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 deny reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -132,9 +132,21 @@ bench-check: | check-tools
 # The compiler of the kernels is the package's, as for `--on gpu`.
 FIND_NVRTC = LD_LIBRARY_PATH=$$($(VENV)/bin/python -c "import nvidia; print(*(f'{path}/cu13/lib' for path in nvidia.__path__), sep=':')")
 
+# The tool kit that the peer's CUDA backend is built with; where there is none, ours runs alone. A build of its own, since no other benchmark needs one.
+GPU_PEER ?= $(shell command -v cmake > /dev/null && command -v nvcc)
+CUDA = $(patsubst %/bin/nvcc,%,$(realpath $(GPU_PEER)))
+TFHE_GPU := $(TFHE_TARGET)-gpu/release/polyfabric-bench-peer
+
 bench-gpu: install
 	cargo build --package polyfabric-bench-tfhe --release --locked
-	$(FIND_NVRTC) target/release/polyfabric-bench-tfhe --output bench-results/gpu.json gpu $(GPU_ARGS)
+	$(if $(GPU_PEER),$(MAKE) gpu-peer,@echo "bench-gpu: without tfhe-rs, whose CUDA backend needs nvcc and cmake")
+	$(FIND_NVRTC) target/release/polyfabric-bench-tfhe --output bench-results/gpu.json gpu $(if $(GPU_PEER),--peer $(TFHE_GPU)) $(GPU_ARGS)
+
+# The flags say where the tool kit's run-time library is, when the peer is linked and when it runs.
+gpu-peer: | check-tools
+	cd bench/tfhe/peer && CUDACXX=$(GPU_PEER) RUSTFLAGS="-C target-cpu=$(if $(filter avx2,$(TFHE_ISA)),x86-64-v3,native) \
+		-L native=$(CUDA)/lib64 -C link-arg=-Wl,-rpath,$(CUDA)/lib64" \
+		cargo build --release --locked --target-dir $(TFHE_TARGET)-gpu $(TFHE_FEATURES_$(TFHE_ISA)) --features gpu
 
 bench-gpu-rns: install
 	cargo build --package polyfabric-bench-rns --release --locked

@@ -210,16 +210,18 @@ GPU = ("set", "key bits", "one, ms", "batch", "PBS + key switch a second", "f64"
 
 
 def gpu(found: dict[str, Any]) -> Rows:
-    """Of each set and kind of key: one ciphertext, and the batch that is fastest."""
-    by: dict[object, list[Row]] = {}
+    """Of each set and kind of key: one ciphertext, and the batch that is fastest. The peer's rows, if it ran, come last."""
+    by: dict[tuple[str, int], list[Row]] = {}
     for row in found["rows"]:
         by.setdefault((row["set"], row["key_bits"]), []).append(row)
+    for row in found.get("peer_rows", []):
+        by.setdefault((f"tfhe-rs: {row['set']}", row["key_bits"]), []).append(row)
     table = []
     for (name, bits), rows in by.items():
         alone = next(row for row in rows if row["batch"] == 1)
         best = max(rows, key=lambda row: row["per_second"])
         one = 1e3 * (alone["bootstrap_seconds"] + alone["key_switch_seconds"])
-        share = f"{100 * best['multiply_add_share']:.0f} %"
+        share = f"{100 * best['multiply_add_share']:.0f} %" if "multiply_add_share" in best else ""
         noise = f"2^{log2(best['noise']):.1f}"
         table.append((name, str(bits), f"{one:.2f}", f"{best['batch']:,}", f"{best['per_second']:,.0f}", share, noise))
     return table

@@ -62,7 +62,7 @@ struct Arguments {
 enum Subject {
     /// Operations on encrypted integers, both sides at a failure probability of 2^-128, in processor time and time that passes.
     Integers(integers::Arguments),
-    /// Bootstraps and key switches on the GPU, for batches of many sizes; our side alone.
+    /// Bootstraps and key switches on the GPU, for batches of many sizes; the peer's CUDA backend beside ours where it was built with that.
     Gpu(gpu::Arguments),
 }
 
@@ -169,15 +169,16 @@ fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Res
 
 /// Every set that is asked for, on the first card.
 fn on_card(arguments: &Arguments, asked: &gpu::Arguments) -> Result<(), BenchError> {
-    let results = gpu::measure(asked)?;
+    let results = gpu::measure(asked, arguments.peer.as_deref())?;
     if let Some(path) = &arguments.output {
         report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
-    match results.rows.iter().find(|row| row.wrong > 0) {
-        Some(row) => {
-            let (set, wrong, decrypted) = (row.set.clone(), row.wrong, row.batch);
-            Err(BenchError::Wrong { side: "Polyfabric on the card", set, wrong, decrypted })
+    let ours = results.rows.iter().map(|row| ("Polyfabric on the card", &row.set, row.wrong, row.batch));
+    let peers = results.peer_rows.iter().map(|row| ("tfhe-rs on the card", &row.set, row.wrong, row.batch));
+    match ours.chain(peers).find(|&(_, _, wrong, _)| wrong > 0) {
+        Some((side, set, wrong, batch)) => {
+            Err(BenchError::Wrong { side, set: set.clone(), wrong, decrypted: batch * (asked.runs + 1) })
         }
         None => Ok(()),
     }

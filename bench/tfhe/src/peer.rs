@@ -1,7 +1,7 @@
 //! The peer's process, as the harness sees it.
 
 use crate::clock::Clock;
-use crate::protocol::{Answer, Dimensions, IntegerRound, Operands, Operation, Request};
+use crate::protocol::{Answer, CardSet, Dimensions, IntegerRound, Operands, Operation, Request};
 use crate::side::Round;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -56,6 +56,17 @@ impl Peer {
     pub fn round(&mut self, batch: usize, threads: usize, clock: Clock) -> Result<Round, PeerError> {
         let answer = self.ask(&Request::Round { batch, threads, clock })?;
         answer.round.ok_or_else(|| silent("an answer without its round"))
+    }
+
+    /// Its own sets for its backend of cards.
+    pub fn card_sets(&mut self) -> Result<Vec<CardSet>, PeerError> {
+        let answer = self.ask(&Request::CardSets)?;
+        answer.card_sets.ok_or_else(|| silent("an answer without its sets"))
+    }
+
+    /// Keys of a set on the first card; those before are forgotten.
+    pub fn card_keys(&mut self, set: &CardSet) -> Result<(), PeerError> {
+        self.ask(&Request::CardKeys { set: set.clone() }).map(|_| ())
     }
 
     /// Keys for integers, of its default parameters.

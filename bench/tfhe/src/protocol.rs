@@ -55,6 +55,17 @@ pub struct IntegerRound {
     pub value: u64,
 }
 
+/// A parameter set on a card.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CardSet {
+    pub name: String,
+    pub dimensions: Dimensions,
+    /// Secret bits that an iteration consumes.
+    pub key_bits: usize,
+    /// Whether the modulus switch takes the mean of its error out; with one key bit alone.
+    pub centred: bool,
+}
+
 /// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
@@ -65,6 +76,10 @@ pub enum Request {
     Keys { dimensions: Dimensions },
     /// One round on fresh inputs.
     Round { batch: usize, threads: usize, clock: Clock },
+    /// The peer's own sets for its backend of cards.
+    CardSets,
+    /// Keys of a set on the first card; those before are forgotten, and rounds are the card's, from its memory to its memory.
+    CardKeys { set: CardSet },
     /// Keys for integers, of the peer's default parameters; those before are forgotten.
     IntegerKeys,
     /// One operation on freshly encrypted integers.
@@ -84,4 +99,6 @@ pub struct Answer {
     pub round: Option<Round>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integer: Option<IntegerRound>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card_sets: Option<Vec<CardSet>>,
 }

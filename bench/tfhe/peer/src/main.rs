@@ -1,11 +1,14 @@
 //! The peer's side of the benchmark: tfhe-rs, which answers the harness's requests.
 
+#[cfg(feature = "gpu")]
+mod card;
 // Files of the harness, of which this side needs a part.
 #[allow(dead_code)]
 #[path = "../../src/clock.rs"]
 mod clock;
 #[cfg(feature = "integers")]
 mod integers;
+mod keys;
 mod peer;
 #[path = "../../src/protocol.rs"]
 mod protocol;
@@ -58,6 +61,26 @@ fn integers(_: &mut State, _: Request) -> Answer {
     failed("built without its integers; make bench-integers builds them")
 }
 
+#[cfg(feature = "gpu")]
+fn on_card(state: &mut State, request: Request) -> Answer {
+    state.side = None;
+    match request {
+        Request::CardKeys { set } => match card::Card::new(&set) {
+            Ok(card) => {
+                state.side = Some(Box::new(card));
+                Answer::default()
+            }
+            Err(reason) => failed(&reason),
+        },
+        _ => Answer { card_sets: Some(card::sets()), ..Answer::default() },
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn on_card(_: &mut State, _: Request) -> Answer {
+    failed("built without its CUDA backend; make bench-gpu builds it where there is a CUDA tool kit")
+}
+
 fn answer(state: &mut State, request: Request) -> Answer {
     match request {
         Request::Hello => Answer { version: Some(version()), ..Answer::default() },
@@ -73,6 +96,7 @@ fn answer(state: &mut State, request: Request) -> Answer {
             Some(side) => Answer { round: Some(side.round(batch, threads, clock)), ..Answer::default() },
             None => failed("a round before any keys"),
         },
+        Request::CardSets | Request::CardKeys { .. } => on_card(state, request),
         Request::IntegerKeys | Request::Integer { .. } => integers(state, request),
     }
 }

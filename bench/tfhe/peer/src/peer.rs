@@ -1,15 +1,10 @@
 //! The peer: tfhe-rs's own programmable bootstrap, its batch call, and its key switch.
 
+use crate::keys::{Element, Secrets, accumulator, error_of, noise, random_messages, slot};
 use crate::protocol::Dimensions;
-use crate::side::{MESSAGES, SLOT_BITS, Side, table};
+use crate::side::{Side, table};
 use tfhe::core_crypto::commons::math::random::{RandomGenerable, Uniform};
-use tfhe::core_crypto::commons::math::torus::UnsignedTorus;
 use tfhe::core_crypto::prelude::*;
-
-/// The torus elements that the benchmark runs the peer on.
-pub trait Element: UnsignedTorus + CastFrom<usize> + CastInto<usize> + CastFrom<u64> + Send + Sync {}
-impl Element for u32 {}
-impl Element for u64 {}
 
 pub struct Peer<T: Element> {
     set: Dimensions,
@@ -34,29 +29,10 @@ struct Lane<T: Element> {
     buffers: ComputationBuffers,
 }
 
-fn slot<T: Element>(message: usize) -> T {
-    T::cast_from(message) << (T::BITS - SLOT_BITS as usize)
-}
-
-fn error_of<T: Element>(phase: T, expected: T) -> f64 {
-    let error: f64 = phase.wrapping_sub(expected).into_torus();
-    if error >= 0.5 { error - 1.0 } else { error }
-}
-
 impl<T: Element> Peer<T> {
     pub fn new(set: &Dimensions) -> Self {
-        let mut seeder = new_seeder();
-        let seeder = seeder.as_mut();
-        let mut secrets = SecretRandomGenerator::<DefaultRandomGenerator>::new(seeder.seed());
-        let mut encryption = EncryptionRandomGenerator::new(seeder.seed(), seeder);
-        let degree = PolynomialSize(set.ring_degree);
+        let Secrets { small_key, glwe_key, mut encryption } = Secrets::<T>::new(set);
         let modulus = CiphertextModulus::new_native();
-        let noise = |deviation: f64| Gaussian::from_dispersion_parameter(StandardDev(deviation), 0.0);
-
-        let small_key: LweSecretKeyOwned<T> =
-            LweSecretKey::generate_new_binary(LweDimension(set.lwe_dimension), &mut secrets);
-        let glwe_key: GlweSecretKeyOwned<T> =
-            GlweSecretKey::generate_new_binary(GlweDimension(set.glwe_dimension), degree, &mut secrets);
         let standard = par_allocate_and_generate_new_lwe_bootstrap_key(
             &small_key,
             &glwe_key,
@@ -85,14 +61,6 @@ impl<T: Element> Peer<T> {
             modulus,
             &mut encryption,
         );
-        let lut = generate_programmable_bootstrap_glwe_lut(
-            degree,
-            bootstrap_key.glwe_size(),
-            MESSAGES,
-            modulus,
-            slot::<T>(1),
-            |message: T| T::cast_from(table(message.cast_into())),
-        );
         Self {
             set: set.clone(),
             small_key,
@@ -100,8 +68,8 @@ impl<T: Element> Peer<T> {
             bootstrap_key,
             key_switch_key,
             encryption,
-            lut,
-            fft: Fft::new(degree),
+            lut: accumulator(set),
+            fft: Fft::new(PolynomialSize(set.ring_degree)),
             messages: Vec::new(),
             lanes: Vec::new(),
             pool: None,
@@ -115,7 +83,7 @@ impl<T: Element> Peer<T> {
         let large = self.large_key.lwe_dimension().to_lwe_size();
         let mut inputs = LweCiphertextList::new(T::ZERO, small, count, modulus);
         let plaintexts = PlaintextList::from_container(messages.iter().map(|&m| slot::<T>(m)).collect::<Vec<_>>());
-        let noise = Gaussian::from_dispersion_parameter(StandardDev(self.set.lwe_noise), 0.0);
+        let noise = noise(self.set.lwe_noise);
         encrypt_lwe_ciphertext_list(&self.small_key, &mut inputs, &plaintexts, noise, &mut self.encryption);
         let (size, degree) = (self.lut.glwe_size(), self.lut.polynomial_size());
         let luts = GlweCiphertextList::from_container(self.lut.as_ref().repeat(messages.len()), size, degree, modulus);
@@ -181,12 +149,7 @@ where
     T: RandomGenerable<Uniform, CustomModulus = T>,
 {
     fn prepare(&mut self, batch: usize, threads: usize) {
-        let mut random = vec![0u64; batch];
-        let mut seeder = new_seeder();
-        for word in &mut random {
-            *word = seeder.seed().0 as u64;
-        }
-        self.messages = random.iter().map(|word| (word % MESSAGES as u64) as usize).collect();
+        self.messages = random_messages(batch);
         let messages = self.messages.clone();
         let share = batch.div_ceil(threads);
         self.lanes = messages.chunks(share).map(|chunk| self.lane(chunk)).collect();

@@ -1,23 +1,27 @@
-//! Bootstraps and key switches on a card, beside the most that it can do of what they are made of.
+//! Bootstraps and key switches on a card, beside the most that it can do of what they are made of, and beside the peer's.
 
 mod peaks;
+mod peer;
 
 use crate::BenchError;
 use crate::clock::{Clock, median};
 use crate::errors::Errors;
 use crate::ours::Keys;
+use crate::protocol::CardSet;
 use crate::report;
 use crate::set::Set;
 use crate::side::Side;
 use peaks::Peaks;
+use peer::{CardPeer, PeerRow, shared};
 use polyfabric_runtime::gpu::{Cuda, Device};
 use polyfabric_schemes::tfhe::{KeyUnrolling, sets};
 use serde::Serialize;
+use std::path::Path;
 use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Only these sets; may be given more than once. Without it every set that is served.
+    /// Only these sets, the peer's own among them; may be given more than once. Without it every set that is served.
     #[arg(long = "set")]
     sets: Vec<String>,
     /// Ciphertexts of a batch; may be given more than once.
@@ -26,9 +30,12 @@ pub struct Arguments {
     /// Secret bits that an iteration consumes, 1 or 2; may be given more than once.
     #[arg(long = "key-bits", default_values_t = [1, 2])]
     key_bits: Vec<u32>,
+    /// The same for the peer, on sets whose keys they divide.
+    #[arg(long = "peer-key-bits", default_values_t = [1, 2, 4])]
+    peer_key_bits: Vec<usize>,
     /// Timed runs of each batch; the medians are reported.
     #[arg(long, default_value_t = 5)]
-    runs: usize,
+    pub runs: usize,
 }
 
 /// One set and batch on the card.
@@ -61,7 +68,11 @@ pub struct Results {
     pub time: u64,
     pub peaks: Peaks,
     pub rows: Vec<Row>,
-    /// Sets that the card does not serve, and why.
+    /// The peer's name, version and instruction sets.
+    pub peer: Option<String>,
+    /// Its rows: of the sets above, and of its own.
+    pub peer_rows: Vec<PeerRow>,
+    /// Sets that the card, or the peer on it, does not serve, and why.
     pub refused: Vec<(String, String)>,
 }
 
@@ -78,27 +89,37 @@ fn multiply_adds(set: &Set, key_bits: u32) -> f64 {
     dimensions.lwe_dimension.div_ceil(key_bits as usize) as f64 * (transforms + rows * products * points)
 }
 
-/// Measures everything that is asked for; prints rows as they come.
-pub fn measure(asked: &Arguments) -> Result<Results, BenchError> {
+/// Measures everything that is asked for, with the peer's program too if there is one; prints rows as they come.
+pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchError> {
+    let mut peer = peer.map(CardPeer::start).transpose()?;
     let card = Arc::new(Cuda::first()?);
     eprintln!("{}: measuring its limits", card.name());
     let peaks = Peaks::measure(&*card)?;
     println!("{}: {peaks}", card.name());
+    let own = |name: &str| peer.as_ref().is_some_and(|peer| peer.has(name));
     let names: Vec<&str> = match asked.sets.as_slice() {
         [] => sets::names().into_iter().filter(|name| !name.starts_with("toy-")).collect(),
-        named => named.iter().map(String::as_str).collect(),
+        named => named.iter().map(String::as_str).filter(|name| !own(name)).collect(),
     };
-    let mut results =
-        Results { card: card.name().to_owned(), time: report::now(), peaks, rows: Vec::new(), refused: Vec::new() };
+    let version = peer.as_ref().map(|peer| peer.version().to_owned());
+    println!("{}", version.as_deref().unwrap_or("no peer: Polyfabric alone"));
+    let mut results = Results {
+        card: card.name().to_owned(),
+        time: report::now(),
+        peaks,
+        rows: Vec::new(),
+        peer: version,
+        peer_rows: Vec::new(),
+        refused: Vec::new(),
+    };
     println!(
-        "{:28} {:>4} {:>6} {:>11} {:>9} {:>10} {:>7} {:>9} {:>8} {:>6}",
+        "{:32} {:>4} {:>6} {:>11} {:>9} {:>10} {:>7} {:>9} {:>8} {:>6}",
         "set", "bits", "batch", "PBS ms", "KS ms", "PBS+KS/s", "of f64", "both ms", "noise", "wrong"
     );
     for name in names {
         let set = Set::named(name)?;
         if let Err(refusal) = card.serves(&set.parameters, KeyUnrolling::ONE) {
-            eprintln!("{name}: {refusal}");
-            results.refused.push((name.to_owned(), refusal.to_string()));
+            results.refuse(name, refusal);
             continue;
         }
         for &key_bits in &asked.key_bits {
@@ -111,8 +132,33 @@ pub fn measure(asked: &Arguments) -> Result<Results, BenchError> {
                 results.rows.push(row);
             }
         }
+        if let Some(peer) = &mut peer {
+            results.measure_peer(peer, &shared(&set, &asked.peer_key_bits), asked);
+        }
+    }
+    if let Some(peer) = &mut peer {
+        results.measure_peer(peer, &peer.own(asked), asked);
     }
     Ok(results)
+}
+
+impl Results {
+    fn refuse(&mut self, name: &str, refusal: impl ToString) {
+        let refusal = refusal.to_string();
+        eprintln!("{name}: {refusal}");
+        self.refused.push((name.to_owned(), refusal));
+    }
+
+    /// The peer's rows of `sets`. One that it does not serve does not keep the others from being measured.
+    fn measure_peer(&mut self, peer: &mut CardPeer, sets: &[CardSet], asked: &Arguments) {
+        for set in sets {
+            let name = format!("tfhe-rs: {} with keys of {} bit(s) an iteration", set.name, set.key_bits);
+            eprintln!("{name}");
+            if let Err(refusal) = peer.measure(set, asked, &mut self.peer_rows) {
+                self.refuse(&name, refusal);
+            }
+        }
+    }
 }
 
 /// A batch of one set on the card.
@@ -151,7 +197,7 @@ fn measured(set: &Set, key_bits: u32, batch: usize, runs: usize, side: &mut dyn 
 impl Row {
     fn print(&self) {
         println!(
-            "{:28} {:>4} {:>6} {:>11.3} {:>9.3} {:>10.0} {:>6.1}% {:>9.3} 2^{:>6.2} {:>6}",
+            "{:32} {:>4} {:>6} {:>11.3} {:>9.3} {:>10.0} {:>6.1}% {:>9.3} 2^{:>6.2} {:>6}",
             self.set,
             self.key_bits,
             self.batch,
