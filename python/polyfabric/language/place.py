@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from operator import index
 from pathlib import Path
 from typing import TypeVar
@@ -42,12 +44,13 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 def source(file: str, line: int) -> tuple[str, int]:
     """File and line as messages show them."""
-    return _short(file), line
+    return _short(file, os.getcwd()), line  # noqa: PTH109 - it is asked for every value of a program, and pathlib takes a while
 
 
-def _short(file: str) -> str:
+@cache
+def _short(file: str, folder: str) -> str:
     path = Path(file)
-    for root in (_PACKAGE.parent, Path.cwd()) if path.is_relative_to(_PACKAGE) else (Path.cwd(),):
+    for root in (_PACKAGE.parent, folder) if path.is_relative_to(_PACKAGE) else (folder,):
         if path.is_relative_to(root):
             return str(path.relative_to(root))
     return path.name
