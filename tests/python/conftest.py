@@ -1,46 +1,29 @@
-"""What several suites share: the command line as a process, and texts held by snapshots."""
+"""What several suites share: the command line, and texts held by snapshots."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
+from calls import Finished, called, started
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A process that has ended."""
-
-    status: int
-    out: str
-    err: str
+@pytest.fixture
+def polyfabric(tmp_path: Path) -> Callable[..., Finished]:
+    """Runs the command line in an empty folder, in this process."""
+    return partial(called, tmp_path)
 
 
 @pytest.fixture
-def polyfabric(tmp_path: Path) -> Callable[..., Finished]:
-    """Runs the command line in an empty folder."""
-
-    def run(*arguments: str) -> Finished:
-        done = subprocess.run(
-            [sys.executable, "-m", "polyfabric", *arguments],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-            env={**os.environ, "COLUMNS": "120", "NO_COLOR": "1"},
-        )
-        return Finished(done.returncode, done.stdout, done.stderr)
-
-    return run
+def polyfabric_process(tmp_path: Path) -> Callable[..., Finished]:
+    """Runs the command line in the same folder as a process of its own, for what is about one."""
+    return partial(started, tmp_path)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
+from calls import called
 from damage import cut, flip, longer, newer, other
 from polyfabric.reports import write_together
 
@@ -19,14 +20,10 @@ RUN = ("run", "pbs+ks", "--params", "toy-256", "--keys", "keys", "--max-failure"
 @pytest.fixture(scope="module")
 def encrypted(tmp_path_factory):
     """Keys and an encrypted input, by the command line."""
-    import subprocess
-    import sys
-
     folder = tmp_path_factory.mktemp("client")
     for step in ("encrypt", "execute"):
-        subprocess.run(
-            [sys.executable, "-m", "polyfabric", *RUN, "--step", step], cwd=folder, check=True, capture_output=True
-        )
+        done = called(folder, *RUN, "--step", step)
+        assert done.status == 0, done.err
     return folder
 
 

@@ -243,11 +243,11 @@ def test_files_of_another_program_are_told_as_such_before_levels_and_sets(polyfa
         assert polyfabric("run", f"own.py:{ours}", "--keys", "k", "--step", "execute").status == 0
 
 
-def test_run_in_three_steps_through_files(polyfabric, tmp_path):
+def test_run_in_three_steps_through_files(polyfabric_process, tmp_path):
     client, server = tmp_path / "client", tmp_path / "server"
     server.mkdir()
     for folder, step in (("client", "encrypt"), ("server", "execute"), ("client", "decrypt")):
-        done = polyfabric("run", "pbs+ks", "--batch", "2", "--keys", folder, "--step", step, "--json")
+        done = polyfabric_process("run", "pbs+ks", "--batch", "2", "--keys", folder, "--step", step, "--json")
         assert done.status == 0, done.err
         if step == "encrypt":
             for name in ("client.key", "expected.json"):
@@ -469,23 +469,33 @@ def test_a_wrong_call_is_told_what_to_do(polyfabric, snapshot, arguments):
     snapshot(done.err)
 
 
-def test_the_instruction_set_is_chosen_and_told(polyfabric, monkeypatch):
-    told = polyfabric("--version")
+def test_the_instruction_set_is_chosen_and_told(polyfabric_process, monkeypatch):
+    told = polyfabric_process("--version")
     assert told.status == 0, told.err
     assert "kernels in " in told.out
     monkeypatch.setenv("POLYFABRIC_ISA", "portable")
-    assert polyfabric("--version").out.endswith("kernels in portable\n")
-    done = polyfabric("run", "pbs", "--params", "fpt-I", "--json")
+    assert polyfabric_process("--version").out.endswith("kernels in portable\n")
+    done = polyfabric_process("run", "pbs", "--params", "fpt-I", "--json")
     assert json.loads(done.out)["correct"] is True
 
 
 @pytest.mark.parametrize("command", [("--version",), ("run", "pbs")], ids="_".join)
-def test_an_unknown_instruction_set_is_told(polyfabric, monkeypatch, command):
+def test_an_unknown_instruction_set_is_told(polyfabric_process, monkeypatch, command):
     monkeypatch.setenv("POLYFABRIC_ISA", "sse9")
-    done = polyfabric(*command)
+    done = polyfabric_process(*command)
     assert done.status == 2
     assert "Traceback" not in done.err
     assert 'there is no instruction set "sse9" (POLYFABRIC_ISA); the sets are avx512, avx2, neon, portable' in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("machines", "morphling"), ("params", "strix-I", "--json"), ("rum", "digits"), ("--debug", "params", "strixI")],
+    ids="_".join,
+)
+def test_a_process_of_its_own_says_the_same(polyfabric, polyfabric_process, arguments):
+    """What lets all other tests call the command line in their own process."""
+    assert polyfabric_process(*arguments) == polyfabric(*arguments)
 
 
 def test_debug_shows_the_traceback(polyfabric):

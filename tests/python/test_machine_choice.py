@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
 
 import polyfabric as pf
 import pytest
+from calls import Finished
 
 MACHINES = [name for name in pf.machines.names() if not pf.machines.load(name).on_slots]
 
@@ -91,21 +91,17 @@ def test_the_sets_that_a_machine_of_reals_names_run_there(machine: str) -> None:
         deep.simulate(machine)
 
 
-def test_the_command_line_takes_the_advice(tmp_path: Path) -> None:
+def test_the_command_line_takes_the_advice(polyfabric: Callable[..., Finished], tmp_path: Path) -> None:
     (tmp_path / "sum.py").write_text(
         "import polyfabric as pf\n\n\n@pf.program(x=pf.UInt(8), y=pf.UInt(8))\ndef added(x, y):\n    return x + y\n"
     )
-
-    def simulate(*more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "polyfabric", "simulate", "sum.py:added", "--machine", MACHINES[0], *more]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-
-    refusal = simulate()
-    advised = re.search(r"\((--params \S+ --max-failure \S+)\)", refusal.stderr)
-    assert refusal.returncode == 2
-    assert advised is not None, refusal.stderr
-    taken = simulate(*advised[1].split())
-    assert taken.returncode == 0, taken.stderr
+    simulate = ("simulate", "sum.py:added", "--machine", MACHINES[0])
+    refusal = polyfabric(*simulate)
+    advised = re.search(r"\((--params \S+ --max-failure \S+)\)", refusal.err)
+    assert refusal.status == 2
+    assert advised is not None, refusal.err
+    taken = polyfabric(*simulate, *advised[1].split())
+    assert taken.status == 0, taken.err
 
 
 @pytest.mark.parametrize("failure", [5, 0.5, float("nan")])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
+from calls import called
 from damage import cut, flip, longer, older, other
 
 PROGRAMS = """
@@ -89,8 +88,8 @@ def clients(tmp_path_factory):
     bgv = [("residues", "bgv", ("--step", "encrypt"))]
     for function, keys, encrypt in [("squared", "one", ENCRYPT), ("squared", "two", ENCRYPT), *bgv]:
         for step in (encrypt, ("--step", "execute"), ("--step", "decrypt")):
-            command = [sys.executable, "-m", "polyfabric", "run", f"mine.py:{function}", "--keys", keys, *step]
-            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+            done = called(folder, "run", f"mine.py:{function}", "--keys", keys, *step)
+            assert done.status == 0, done.err
     return folder
 
 
