@@ -62,9 +62,11 @@ def moved(
     factors = np.broadcast_to(np.asarray(weights).reshape(-1), targets.shape)
     used = factors != 0
     targets, offsets, factors = targets[used], (sources - targets)[used] % tracer.row, factors[used]
-    diagonals: dict[int, NDArray[Any]] = {}
-    for offset in np.unique(offsets) if len(offsets) else [0]:
-        own = offsets == offset
+    # One after the other, each in the order given; a product of nothing is one of zeros.
+    order = np.argsort(offsets, kind="stable")
+    found, begins = np.unique(offsets[order], return_index=True)
+    diagonals: dict[int, NDArray[Any]] = {} if len(found) else {0: np.zeros(tracer.slots, dtype=factors.dtype)}
+    for offset, own in zip(found, np.split(order, begins[1:]), strict=False):
         diagonal = np.zeros(tracer.slots, dtype=factors.dtype)
         np.add.at(diagonal, targets[own], factors[own])
         diagonals[int(offset)] = diagonal
