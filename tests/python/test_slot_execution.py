@@ -486,9 +486,9 @@ def test_bootstrapping_restores_levels(length):
 @pytest.mark.parametrize("length", [1, 2, 4, 8, 16])
 def test_few_slots_bootstrap_on_the_chosen_set(length):
     def levels(count):
-        cost = pf.program(x=pf.Real.vector(count))(lambda x: x.bootstrap()).cost()
-        assert cost["parameters"]["security_bits"] >= 128
-        return [node["level"] for node in cost["nodes"] if node["op"] == "bootstrap"]
+        facts = pf.program(x=pf.Real.vector(count))(lambda x: x.bootstrap()).plan().facts
+        assert facts["parameters"]["security_bits"] >= 128
+        return [node["level"] for node in facts["nodes"] if node["op"] == "bootstrap"]
 
     # Levels that the transforms do not take are left to the result.
     assert min(levels(length)) >= min(levels(1024))
