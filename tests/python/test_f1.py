@@ -8,6 +8,7 @@ import re
 import numpy as np
 import polyfabric as pf
 import pytest
+from calls import called
 from polyfabric import _native, statements
 from polyfabric.apps.bgv_bootstrapping import bgv_bootstrapping
 from polyfabric.apps.ckks_bootstrapping import ckks_bootstrapping
@@ -82,9 +83,17 @@ def test_wrong_statements_are_refused(step, message):
     assert "test_f1.py:" in str(refused.value)
 
 
-def test_a_microbenchmark_is_timed(polyfabric):
-    done = polyfabric("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json")
-    report = json.loads(done.out)
+PERMUTE = ("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json")
+
+
+@pytest.fixture(scope="module")
+def permuted(tmp_path_factory):
+    """The report of the command above."""
+    return json.loads(called(tmp_path_factory.mktemp("permuted"), *PERMUTE).out)
+
+
+def test_a_microbenchmark_is_timed(permuted):
+    report = permuted
     assert report["operations"] == 4 * 8
     for key in (
         "cycles",
@@ -117,9 +126,8 @@ def test_streams_and_groups_are_shown(polyfabric, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["ntt", "automorphism"])
-def test_units_of_low_throughput(polyfabric, kind):
-    common = ("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json")
-    full, low = (json.loads(polyfabric(*common, *more).out) for more in ((), ("--low-throughput", kind)))
+def test_units_of_low_throughput(polyfabric, permuted, kind):
+    full, low = permuted, json.loads(polyfabric(*PERMUTE, "--low-throughput", kind).out)
     # The same work at the same throughput, of more units with a longer latency.
     assert low["limits"][kind] >= full["limits"][kind]
     assert low["cycles"] > full["cycles"]
@@ -127,10 +135,8 @@ def test_units_of_low_throughput(polyfabric, kind):
     assert low["energy_j"] is None
 
 
-def test_figure_9_divides_what_the_report_has(polyfabric):
-    report = json.loads(
-        polyfabric("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json").out
-    )
+def test_figure_9_divides_what_the_report_has(permuted):
+    report = permuted
     rows = figure_9("table3.none", "permute", report)
     beside = [row for row in rows if row["beside"]]
     values = {row["beside"][1].removeprefix("permute, "): row["value"] for row in beside}

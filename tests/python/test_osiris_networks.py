@@ -67,18 +67,21 @@ def test_a_matrix_takes_fewer_rotations_than_channels_by_themselves():
     assert [sum(getattr(each, way) for each in found.values()) for way in ("as_matrix", "by_channels")] == [764, 1638]
 
 
-def test_a_bootstrap_of_half_the_slots_is_shorter():
-    @pf.program(x=pf.Complex.vector(1 << 15))
+@pytest.mark.parametrize(
+    ("parameters", "slots"), [(REDUCED, 1 << 11), pytest.param("osiris-bootstrap", 1 << 15, marks=pytest.mark.full)]
+)
+def test_a_bootstrap_of_half_the_slots_is_shorter(parameters, slots):
+    @pf.program(x=pf.Complex.vector(slots))
     def refreshed(x):
         return x.at_level(0).bootstrap()
 
-    @pf.program(x=pf.Complex.vector(1 << 15))
+    @pf.program(x=pf.Complex.vector(slots))
     def half(x):
-        return x.at_level(0).bootstrap(slots=1 << 14)
+        return x.at_level(0).bootstrap(slots=slots // 2)
 
     machine = load("osiris", ["hoisting=double"])
     times = [
-        machine.simulate(plan(program, "osiris-bootstrap", machine=machine, key_switch="set", security=0)).to_dict()
+        machine.simulate(plan(program, parameters, machine=machine, key_switch="set", security=0)).to_dict()
         for program in (half, refreshed)
     ]
     assert times[0]["seconds"] < times[1]["seconds"]
