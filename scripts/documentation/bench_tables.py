@@ -227,8 +227,42 @@ def gpu(found: dict[str, Any]) -> Rows:
     return table
 
 
+SLOTS_ON_GPU = ("set", "operation", "at once", "ms each", "launches", "GB read and written", "largest error")
+
+
+def slots_on_gpu(found: dict[str, Any]) -> Rows:
+    """Of each operation on slots, and each number of them at once: the time of one."""
+    return [
+        (
+            f"`{row['case']}`",
+            row["op"],
+            str(row["batch"]),
+            _ms(median(row["answer"]["ms"]) / row["batch"]),
+            f"{row['answer']['card']['launches']:,}",
+            f"{row['answer']['card']['moved_bytes'] / 1e9:.3g}",
+            f"{row['answer']['error']:.1e}" if row["answer"]["error"] else "none",
+        )
+        for row in found["rows"]
+    ]
+
+
+KERNELS_ON_GPU = ("kernel", "launches", "polynomials", "ms")
+
+
+def bootstrapping_on_gpu(found: dict[str, Any]) -> Rows:
+    """The kernels of one bootstrapping, each launch waited for."""
+    alone = next(row for row in found["rows"] if row["op"] == "bootstrap" and row["batch"] == 1)
+    return [
+        (f"`{share['kernel']}`", f"{share['launches']:,}", f"{share['polynomials']:,}", f"{share['ms']:.1f}")
+        for share in alone["answer"]["card"]["kernels"]
+    ]
+
+
 TABLES = {
     "gpu": ("bench-gpu", GPU, gpu),
+    "gpu-peer": ("bench-gpu-peer", GPU, gpu),
+    "gpu-slots": ("bench-gpu-rns", SLOTS_ON_GPU, slots_on_gpu),
+    "gpu-bootstrapping": ("bench-gpu-rns", KERNELS_ON_GPU, bootstrapping_on_gpu),
     "whole-programs": ("whole-programs", WHOLE, whole_programs),
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),

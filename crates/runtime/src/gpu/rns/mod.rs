@@ -29,7 +29,8 @@ use records::{KeyLimb, Space};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of new limbs after which a window ends: what nodes that run early may take. Halved while intermediate results take more than `MOST_VALUE_BYTES`.
+/// Bytes of new limbs after which a window ends: what nodes that run early may take, for each run of a batch. Halved while its intermediate results take more than
+/// `MOST_VALUE_BYTES`.
 const WINDOW_BYTES: usize = 16 << 30;
 const MOST_VALUE_BYTES: usize = 4 << 30;
 /// Fewest limbs of a window.
@@ -220,9 +221,9 @@ fn planned(program: &KernelProgram, batch: usize) -> Result<(Plan, Tiles), RunEr
     program.check()?;
     let tiles = Tiles::new(program.degree)?;
     let limb_bytes = program.degree.get() * size_of::<u64>();
-    let mut window = (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS);
+    let mut window = (WINDOW_BYTES / limb_bytes).max(WINDOW_LIMBS).saturating_mul(batch);
     let mut plan = Plan::new(program, batch, window)?;
-    while plan.slots * limb_bytes > MOST_VALUE_BYTES && window > WINDOW_LIMBS {
+    while plan.slots * limb_bytes / batch > MOST_VALUE_BYTES && window > WINDOW_LIMBS {
         window = (window / 2).max(WINDOW_LIMBS);
         plan = Plan::new(program, batch, window)?;
     }
