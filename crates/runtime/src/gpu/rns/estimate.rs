@@ -1,4 +1,5 @@
-//! What a program on residue polynomials takes of a card at best: an estimate from what its kernels read, write and multiply, held against no measurement yet.
+//! What a program on residue polynomials takes of a card at best: an estimate from what its kernels read, write and multiply. A bootstrapping of
+//! 2^15 slots takes twice as long on an H200 (docs/gpu.md): its launches do not all fill the card, and its transforms wait for factors.
 
 use super::Needs;
 
