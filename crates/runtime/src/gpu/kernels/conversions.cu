@@ -1,17 +1,18 @@
-// Base conversions: residues modulo some primes from residues modulo others, all targets of a position at once. What comes of a source, below 2^64, is cut into bytes;
-// bytes times the target's constants, cut too, are a product of matrices on the tensor cores, whose sums of 32 bits make one number a target, reduced once.
+// Base conversions: residues modulo some primes from residues modulo others, all targets of a position at once. The residues x_i come weighed, as the y_i of
+// Σ y_i Q/q_i = x + uQ. They are cut into bytes; bytes times the target's constants, cut too, are a product of matrices on the tensor cores, whose sums of 32 bits
+// make one number a target, reduced once. One more row is what counts besides: u, where it is to be taken away again, or 1.
 //
-// A warp takes 32 positions. Each lane makes the digits of one of them, in shared memory; then lanes change roles: of a product of 16 positions, 32 bytes of four
-// digits, and 8 columns, lane 4r + g has digit g of positions r and r + 8, and gets columns 2g and 2g + 1. Columns are ordered so that four products leave it
-// all eight bytes of one target, g of four.
+// A warp takes 32 positions. Each lane brings the numbers of one of them to shared memory; then lanes change roles: of a product of 16 positions, 32 bytes of
+// four numbers, and 8 columns, lane 4r + g has number g of positions r and r + 8, and gets columns 2g and 2g + 1. Columns are ordered so that four products leave
+// it all eight bytes of one target, g of four.
 
 #define CONVERSION_THREADS 128
 #define CONVERSION_TILES ((DEGREE + CONVERSION_THREADS - 1) / CONVERSION_THREADS)
-// Words from one digit to the next in shared memory, so that four of them meet different banks.
-#define DIGIT_STRIDE (CONVERSION_THREADS + 4)
+// Words from one number to the next in shared memory, so that four of them meet different banks.
+#define NUMBER_STRIDE (CONVERSION_THREADS + 4)
 // Products of residues that `montgomery` takes in one sum.
 #define REDUCED_AT_ONCE 8
-// Words of the matrix for four digits and four targets: a lane has one of each product.
+// Words of the matrix for four numbers and four targets: a lane has one of each product.
 #define MATRIX_WORDS 128
 
 // sum / 2^64 modulo q, of a sum below 2^64 · q.
@@ -20,9 +21,9 @@ DEVICE u64 montgomery(Wide sum, u64 q, u64 negated_inverse) {
   return reduced_once(sum.high + high_product(factor, q) + (sum.low != 0), q);
 }
 
-// The number in [−Q/2, Q/2) with given residues as digits of mixed radix (H. L. Garner), of which the last that differs from that of (Q − 1)/2 tells the sign.
-// Table, for each source: limb, half of its modulus less one, what the residue is multiplied with for its digit, and each earlier digit, all times 2^64.
-DEVICE u32 mixed_radix(const u64 *sources, u32 count, const u64 *table, const Modulus *moduli, u32 position, u64 *digits) {
+// Whether the number in [−Q/2, Q/2) is negative, told exactly: by digits of mixed radix (H. L. Garner), of which the last that differs from that of (Q − 1)/2 says
+// so. Table, for each source: limb, half of its modulus less one, what y is multiplied with for its digit, and each earlier digit, all times 2^64.
+DEVICE u32 is_negative(const u64 *sources, u32 count, const u64 *table, const Modulus *moduli, u32 position, u64 *digits) {
   u32 negative = 0;
   ROLLED for (u32 source = 0; source < count; source++) {
     const Modulus *m = moduli + table[0];
@@ -32,63 +33,82 @@ DEVICE u32 mixed_radix(const u64 *sources, u32 count, const u64 *table, const Mo
     add_product(&sum, ((const u64 *)sources[source])[position], table[2]);
     ROLLED for (u32 earlier = 0; earlier < source;) {
       const u32 end = earlier + REDUCED_AT_ONCE - 1 < source ? earlier + REDUCED_AT_ONCE - 1 : source;
-      for (; earlier < end; earlier++) add_product(&sum, digits[earlier * DIGIT_STRIDE], table[3 + earlier]);
+      ROLLED for (; earlier < end; earlier++) add_product(&sum, digits[earlier * NUMBER_STRIDE], table[3 + earlier]);
       if (earlier == source) break;
       digit = reduced_once(digit + montgomery(sum, q, negated_inverse), q);
       sum.low = sum.high = 0;
     }
     digit = reduced_once(digit + montgomery(sum, q, negated_inverse), q);
     if (digit != half) negative = digit > half;
-    digits[source * DIGIT_STRIDE] = digit;
+    digits[source * NUMBER_STRIDE] = digit;
     table += 3 + source;
   }
   return negative;
 }
 
-// The number whose bytes' sums are `bytes`, and `added`. Of 32 sources a sum is below 32 · 8 · 255^2, and with the next byte's below 2^32.
-DEVICE Wide joined(const u32 bytes[8], u64 added) {
+// More than the sum of up to 31 quotients y/q, each below 1, is off by in doubles: 31 · 31 · 2^-53 of the additions, 3 · 31 · 2^-53 of the quotients.
+#define UNSURE (1.0 / (1ull << 40))
+
+// Brings the numbers of `position` to shared memory; gives Σ y_i/q_i, of the reciprocals in `table`.
+DEVICE double bring_numbers(const u64 *sources, u32 count, const u64 *table, u32 centred, u32 position, u64 *numbers) {
+  double quotients = 0;
+  ROLLED for (u32 source = 0; source < count; source++) {
+    const u64 number = ((const u64 *)sources[source])[position];
+    numbers[source * NUMBER_STRIDE] = number;
+    if (centred) quotients += (double)number * double_of((u32)(table[source] >> 32), (u32)table[source]);
+  }
+  return quotients;
+}
+
+// u of Σ y_i Q/q_i = x + uQ with x in [−Q/2, Q/2), and the numbers in shared memory.
+DEVICE u64 multiple(const u64 *sources, u32 count, const u64 *table, const Modulus *moduli, u32 position, u64 *numbers) {
+  const double above = bring_numbers(sources, count, table, 1, position, numbers) + 0.5;
+  const u64 whole = (u64)above;
+  const double part = above - (double)whole;
+  if (part >= UNSURE && part <= 1 - UNSURE) return whole;
+  // x is so near to one of the ends that its sign says which.
+  const u64 nearest = whole + (part > 0.5), negative = is_negative(sources, count, table + count, moduli, position, numbers);
+  bring_numbers(sources, count, table, 0, position, numbers);
+  return negative ? nearest : nearest - 1;
+}
+
+// The number whose bytes' sums are `bytes`. Of 32 rows a sum is below 32 · 8 · 255^2, and with the next byte's below 2^32.
+DEVICE Wide joined(const u32 bytes[8]) {
   u32 part[4];
   UNROLL for (u32 i = 0; i < 4; i++) part[i] = bytes[2 * i] + (bytes[2 * i + 1] << 8);
   const u64 low = part[0] + ((u64)part[1] << 16), high = part[2] + ((u64)part[3] << 16);
   Wide sum = {low, high >> 32};
   add_word(&sum, high << 32);
-  add_word(&sum, added);
   return sum;
 }
 
-// record: sources, targets, whether a number is made of digits of mixed radix, the table's address, of each source the address, of each target the address.
-// Table: what `mixed_radix` takes; for each target its limb, and what is added, times 2^64, of a number of mixed radix if it is negative; the matrices, for each
-// four targets and each four digits.
+// record: sources, targets, whether the number is that in [−Q/2, Q/2), the table's address, of each source the address, of each target the address.
+// Table: of such a number the doubles 1/q and what `is_negative` takes; each target's limb; the matrices, for each four targets and each four numbers.
 KERNEL MOST_THREADS(CONVERSION_THREADS)
 conversions(const u64 *records, const u32 *starts, const Modulus *moduli) {
   const u64 *record = records + starts[blockIdx.x / CONVERSION_TILES];
-  const u32 sources = (u32)record[0], targets = (u32)record[1], of_radix = (u32)record[2], blocks = (sources + 3) / 4;
+  const u32 sources = (u32)record[0], targets = (u32)record[1], centred = (u32)record[2], blocks = sources / 4 + 1;
   const u64 *table = (const u64 *)record[3], *results = record + 4 + sources;
   const u32 lane = threadIdx.x % 32, row = lane / 4, quarter = lane % 4, start = threadIdx.x - lane;
   const u32 first = blockIdx.x % CONVERSION_TILES * CONVERSION_THREADS;
-  u64 *digits = (u64 *)shared_memory;
-  u32 *signs = (u32 *)(digits + blocks * 4 * DIGIT_STRIDE);
+  u64 *numbers = (u64 *)shared_memory, *own = numbers + threadIdx.x;
   // Rings may be smaller than a block.
   const u32 position = (first + threadIdx.x) & (DEGREE - 1);
-  if (of_radix) {
-    signs[threadIdx.x] = mixed_radix(record + 4, sources, table, moduli, position, digits + threadIdx.x);
-    table += sources * 3 + sources * (sources - 1) / 2;
+  if (centred) {
+    own[sources * NUMBER_STRIDE] = multiple(record + 4, sources, table, moduli, position, own);
+    table += 4 * sources + sources * (sources - 1) / 2;
   } else {
-    signs[threadIdx.x] = 1;
-    ROLLED for (u32 source = 0; source < sources; source++) {
-      digits[source * DIGIT_STRIDE + threadIdx.x] = ((const u64 *)record[4 + source])[position];
-    }
+    bring_numbers(record + 4, sources, table, 0, position, own);
+    own[sources * NUMBER_STRIDE] = 1;
   }
   // What is multiplied with 0 is a number, too.
-  for (u32 source = sources; source < 4 * blocks; source++) digits[source * DIGIT_STRIDE + threadIdx.x] = 0;
+  ROLLED for (u32 source = sources + 1; source < 4 * blocks; source++) own[source * NUMBER_STRIDE] = 0;
   synchronise_warp();
-  const u64 *matrix = table + 2 * targets + lane;
-  u32 takes[4];
-  UNROLL for (u32 i = 0; i < 4; i++) takes[i] = signs[start + 8 * i + row];
+  const u64 *matrix = table + targets + lane;
   ROLLED for (u32 group = 0; group < targets; group += 4) {
     u32 sums[2][4][4] = {{{0}}};
     ROLLED for (u32 block = 0; block < blocks; block++) {
-      const u64 *of_lane = digits + (4 * block + quarter) * DIGIT_STRIDE + start + row;
+      const u64 *of_lane = numbers + (4 * block + quarter) * NUMBER_STRIDE + start + row;
       u32 a[2][4];
       UNROLL for (u32 half = 0; half < 2; half++) {
         const u64 upper = of_lane[16 * half], lower = of_lane[16 * half + 8];
@@ -106,13 +126,13 @@ conversions(const u64 *records, const u32 *starts, const Modulus *moduli) {
     }
     const u32 target = group + quarter;
     if (target >= targets) continue;
-    const Modulus *m = moduli + table[2 * target];
-    const u64 added = table[2 * target + 1], q = m->value, negated_inverse = m->negated_inverse;
+    const Modulus *m = moduli + table[target];
+    const u64 q = m->value, negated_inverse = m->negated_inverse;
     u64 *result = (u64 *)results[target] + first + start + row;
     UNROLL for (u32 i = 0; i < 4; i++) {
       u32 bytes[8];
       UNROLL for (u32 byte = 0; byte < 8; byte++) bytes[byte] = sums[i / 2][byte / 2][2 * (i % 2) + byte % 2];
-      const u64 value = montgomery(joined(bytes, takes[i] ? added : 0), q, negated_inverse);
+      const u64 value = montgomery(joined(bytes), q, negated_inverse);
       if (DEGREE >= CONVERSION_THREADS || start + 8 * i + row < DEGREE) result[8 * i] = value;
     }
   }

@@ -3,7 +3,7 @@
 //! A value that is read once is not written where its reader can make it on the way: what a transform loads, sums and products of sums,
 //! the weighing of a residue that comes out of a transform, the subtraction that ends a division. Such a value waits until its reader asks.
 
-use super::conversions::{Digits, products, table};
+use super::conversions::{Which, products, table, weight};
 use super::records::{Factor, KeyLimb, Load, Location, Record, Space, Term, quotient, upper_bytes};
 use crate::rns::steps::{Place, PlaintextLimb, Register, Step, Steps, Work};
 use polyfabric_kernels::automorphism::GaloisElement;
@@ -91,7 +91,7 @@ enum Later {
 /// A base conversion of which targets are still to come.
 struct Conversion {
     converter: u32,
-    digits: Digits,
+    which: Which,
     sources: Vec<Location>,
     /// Of each target, in order.
     results: Vec<Register>,
@@ -129,7 +129,7 @@ struct Fusion<'a> {
     /// Which of them is to define a register.
     later_of: HashMap<Register, usize>,
     /// Where the constants of a converter begin.
-    tables: HashMap<(u32, Digits), u32>,
+    tables: HashMap<(u32, Which), u32>,
     /// Registers that are somewhere else.
     elsewhere: HashMap<Register, Location>,
     inputs: HashMap<(u32, LimbId), u32>,
@@ -427,11 +427,11 @@ impl Fusion<'_> {
                     self.later_of.insert(step.results[0], self.later.len() - 1);
                     return;
                 }
-                self.convert(step, *converter, Digits::Weighed { balanced: *balanced });
+                self.convert(step, *converter, Which::Sum { balanced: *balanced });
                 return;
             }
             Work::Convert { converter, .. } => {
-                self.convert(step, *converter, Digits::MixedRadix);
+                self.convert(step, *converter, Which::Centred);
                 return;
             }
         };
@@ -469,9 +469,38 @@ impl Fusion<'_> {
         self.postpone(Later::Products(Products { limb: step.limb, near, rows: record, halves }));
     }
 
-    fn convert(&mut self, step: &Step, converter: u32, digits: Digits) {
-        let sources = step.operands.iter().map(|&place| self.location(place)).collect();
-        self.postpone(Later::Conversion(Conversion { converter, digits, sources, results: step.results.clone() }));
+    fn convert(&mut self, step: &Step, converter: u32, which: Which) {
+        let of = &self.steps.converters[converter as usize];
+        let weigh = |(source, &place): (usize, &Place)| match which {
+            Which::Sum { .. } => self.location(place),
+            Which::Centred => self.weighed(place, of.from().moduli()[source], weight(of, source)),
+        };
+        let sources = step.operands.iter().enumerate().map(weigh).collect();
+        self.postpone(Later::Conversion(Conversion { converter, which, sources, results: step.results.clone() }));
+    }
+
+    /// `factor` times `place`, in memory of its own.
+    fn weighed(&mut self, place: Place, modulus: Modulus, factor: u64) -> Location {
+        let limb = self.limb_of(modulus);
+        let values = self.taken(place, |value| match value {
+            Waiting::Inverse(location) => Ok(location),
+            other => Err(other),
+        });
+        let index = self.nodes.registers;
+        self.nodes.registers += 1;
+        match values {
+            Some(location) => self.inverse(index, limb, location, factor, 0),
+            None => {
+                let factor = Factor::Scaled(self.location(place), factor);
+                self.write(index, limb, Waiting::Sum(vec![Term { factor, negative: false, element: None }]));
+            }
+        }
+        Location { space: Space::Register, index }
+    }
+
+    fn limb_of(&self, modulus: Modulus) -> LimbId {
+        let position = self.program.moduli.iter().position(|&other| other == modulus);
+        LimbId(position.unwrap_or(0) as u16)
     }
 
     fn postpone(&mut self, later: Later) {
@@ -563,21 +592,22 @@ impl Fusion<'_> {
     }
 
     fn write_conversion(&mut self, conversion: Conversion) {
-        let Conversion { converter, digits, sources, results } = conversion;
+        let Conversion { converter, which, sources, results } = conversion;
         let of = &self.steps.converters[converter as usize];
-        let limb_of = |modulus: Modulus| {
-            self.program.moduli.iter().position(|&other| other == modulus).map_or(0, |position| position as u64)
+        let index = match self.tables.get(&(converter, which)) {
+            Some(&index) => index,
+            None => {
+                let start = self.nodes.tables.len() as u32;
+                let table = table(of, which, |modulus| u64::from(self.limb_of(modulus).0));
+                self.nodes.tables.extend(table);
+                self.tables.insert((converter, which), start);
+                start
+            }
         };
-        let tables = &mut self.nodes.tables;
-        let index = *self.tables.entry((converter, digits)).or_insert_with(|| {
-            let start = tables.len() as u32;
-            tables.extend(table(of, digits, limb_of));
-            start
-        });
-        let mut record = Record { products: products(of, digits), ..Record::default() };
+        let mut record = Record { products: products(of), ..Record::default() };
         record.number(sources.len() as u64);
         record.number(results.len() as u64);
-        record.number(u64::from(digits == Digits::MixedRadix));
+        record.number(u64::from(which == Which::Centred));
         record.location(Location { space: Space::Table, index });
         sources.into_iter().for_each(|source| record.location(source));
         for &index in &results {

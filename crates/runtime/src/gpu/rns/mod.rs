@@ -40,7 +40,7 @@ const LEVELS_AT_ONCE: usize = 256;
 /// Bytes of keys or public polynomials that are brought to the card at a time.
 const PIECE_BYTES: usize = 256 << 20;
 /// Sources of a base conversion whose sums of bytes are below 2^32 (`kernels/conversions.cu`).
-const MOST_SOURCES: usize = 32;
+const MOST_SOURCES: usize = 31;
 
 /// Smallest and largest ring degree, as powers of two.
 const LOG2_DEGREES: (u32, u32) = (4, 17);
@@ -52,9 +52,9 @@ const LOG2_COLUMNS: u32 = 3;
 /// Words that a thread of a transform holds, and most threads of a block.
 const HELD: usize = 16;
 const MOST_THREADS: usize = 512;
-/// Words that a block of conversions takes, and its threads; and from one digit of theirs in shared memory to the next.
+/// Words that a block of conversions takes, and its threads; and from one number of theirs in shared memory to the next.
 const CONVERSION_WORDS: usize = 128;
-const DIGIT_STRIDE: usize = CONVERSION_WORDS + 4;
+const NUMBER_STRIDE: usize = CONVERSION_WORDS + 4;
 /// Words that a block of the other kernels takes, and its threads.
 const BLOCK_WORDS: usize = 512;
 const WORD_THREADS: u32 = 256;
@@ -74,9 +74,9 @@ fn tile_bytes(log2_words: u32, factors: usize) -> usize {
     (factors + factors / 8) * 2 * size_of::<u64>() + (words + words / 16) * size_of::<u64>()
 }
 
-/// Bytes of shared memory for the digits, in fours, and signs of a block of conversions from so many moduli.
+/// Bytes of shared memory for the numbers of a block of conversions from so many moduli, one more among them, in fours.
 fn conversion_bytes(sources: usize) -> usize {
-    sources.next_multiple_of(4) * DIGIT_STRIDE * size_of::<u64>() + CONVERSION_WORDS * size_of::<u32>()
+    (sources + 1).next_multiple_of(4) * NUMBER_STRIDE * size_of::<u64>()
 }
 
 fn tile_threads(log2_words: u32) -> usize {

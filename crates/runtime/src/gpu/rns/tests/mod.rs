@@ -16,7 +16,7 @@ use crate::rns::{cpu, interpreter};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::rns::kernel::{KernelBuilder, KernelProgram, LimbSet, ValueId, ValueType};
-use polyfabric_schemes::rns::{Domain, GadgetLiteral, KeySet, Ring, RnsPolynomial};
+use polyfabric_schemes::rns::{Domain, GadgetLiteral, KeySet, LimbId, Ring, RnsPolynomial};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -276,6 +276,35 @@ fn what_alone_reads_an_inner_product_is_part_of_it() {
     let batches = plan.levels.iter().flatten();
     let sums: usize = batches.filter(|batch| batch.kernel == Kernel::Sums).map(|batch| batch.count).sum();
     assert_eq!(sums, 0, "{:?}", plan.levels);
+}
+
+/// Numbers at both ends of [−Q/2, Q/2), which no sum of doubles can tell apart, and near them.
+#[test]
+fn a_centred_conversion_is_exact_at_the_ends() {
+    let generator = &mut StdRng::seed_from_u64(6);
+    for count in [2, 3, 9] {
+        let ring = ring(7, count + 2, 0, generator);
+        let keys = KeySet::new(Arc::clone(&ring));
+        let (from, to) = (LimbSet::range(0..count as u16), LimbSet::range(count as u16..count as u16 + 2));
+        let mut builder = KernelBuilder::new("ends", ring.degree(), ring.moduli()).unwrap();
+        let x = builder.input("x", 0, ValueType { limbs: from.clone(), domain: Domain::Coefficient }).unwrap();
+        let y = builder.base_conversion(x, to, CONVERSIONS[2]).unwrap();
+        builder.output("y", 0, y);
+        let program = builder.finish().unwrap();
+        let mut x = RnsPolynomial::zero(ring.degree(), from.as_slice(), Domain::Coefficient);
+        let degree = ring.degree().get();
+        for (position, words) in x.words_mut().chunks_exact_mut(degree).enumerate() {
+            let modulus = ring.modulus(LimbId(position as u16));
+            // (Q − 1)/2, the number after it, and those some further.
+            let half = (modulus.value() - 1) / 2;
+            for (index, word) in words.iter_mut().enumerate() {
+                let beside = modulus.reduce(index as u64 / 2);
+                *word = if index % 2 == 0 { modulus.sub(half, beside) } else { modulus.add(modulus.add(half, 1), beside) };
+            }
+        }
+        let expected = interpreter::run(&program, &keys, &[&x], &NoProgress).unwrap();
+        assert!(on_card(&program, &keys, &[&x], Turns::Forwards) == expected, "{count} limbs");
+    }
 }
 
 #[test]
