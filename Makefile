@@ -42,7 +42,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
-.PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-python bench bench-check \
+.PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-crates test-kernels test-python bench bench-check \
 	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 deny reproduce install wheel check-tools clean
 
 help:
@@ -87,9 +87,13 @@ test-full: install
 
 # Always of the whole workspace, as what is built of it here and below: of one package alone its dependencies have other features, and everything would be built again.
 # The kernels' unit tests are built once, under AddressSanitizer.
-test-rust: | check-tools
+test-rust: test-crates test-kernels
+
+test-crates: | check-tools
 	cargo test --workspace --exclude polyfabric-kernels --tests --locked
 	cargo test --workspace --doc --locked
+
+test-kernels: | check-tools
 	scripts/kernel-tests
 
 # Two at a time, since many of the programs that they run take several threads themselves.
