@@ -588,24 +588,37 @@ fn sources_of_a_fixed_point_transforms_noise() {
 
 /// Whole rotations on words of 32 bits, as they are run: accumulators are multiples of a unit of results, which decomposition rounds half up. Of three sets, and in
 /// smaller rings without `POLYFABRIC_FULL`: the errors of a rotation are little more than one complex number, so that the second moment of so many varies by √(1/count).
+fn check_rotations_in_fixed_point(name: &str) {
+    let parameters = changed(name, |literal| {
+        literal.lwe_dimension = 64;
+        literal.key_switch_gadget = None;
+        if std::env::var_os("POLYFABRIC_FULL").is_none() {
+            literal.lwe_dimension = 24;
+            literal.ring_degree = 256;
+        }
+    });
+    let spec = fixed_of(&parameters, FixedWidths::uniform(32), 0.25);
+    let predicted = average_rotation(&parameters, Transform::fixed(&spec, &parameters));
+    let count = runs(200, 600);
+    let rotations =
+        measure_blind_rotation::<u32>(&parameters, count, Start::Trivial, |key| Products::fixed(key, spec.clone()));
+    close(&format!("{name}, whole rotations"), rotations, predicted, five((count as f64).sqrt().recip()));
+}
+
+// A test each: together they are the longest of this crate, and the other processor would wait for them.
+#[test]
+fn narrow_blind_rotations_in_fixed_point() {
+    check_rotations_in_fixed_point("polyfabric-1-p128-t32-narrow");
+}
+
+#[test]
+fn direct_blind_rotations_in_fixed_point() {
+    check_rotations_in_fixed_point("polyfabric-direct-1024-t32");
+}
+
 #[test]
 fn blind_rotations_in_fixed_point() {
-    for name in ["polyfabric-1-p128-t32-narrow", "polyfabric-direct-1024-t32", "polyfabric-1-p64-t32"] {
-        let parameters = changed(name, |literal| {
-            literal.lwe_dimension = 64;
-            literal.key_switch_gadget = None;
-            if std::env::var_os("POLYFABRIC_FULL").is_none() {
-                literal.lwe_dimension = 24;
-                literal.ring_degree = 256;
-            }
-        });
-        let spec = fixed_of(&parameters, FixedWidths::uniform(32), 0.25);
-        let predicted = average_rotation(&parameters, Transform::fixed(&spec, &parameters));
-        let count = runs(200, 600);
-        let rotations =
-            measure_blind_rotation::<u32>(&parameters, count, Start::Trivial, |key| Products::fixed(key, spec.clone()));
-        close(&format!("{name}, whole rotations"), rotations, predicted, five((count as f64).sqrt().recip()));
-    }
+    check_rotations_in_fixed_point("polyfabric-1-p64-t32");
 }
 
 /// What twiddle factors err by is no random number: a few of them decide at the points where digits and secret are large. It is told from their tables, to 10 %.
