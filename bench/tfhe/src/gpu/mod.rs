@@ -13,7 +13,7 @@ use crate::set::Set;
 use crate::side::Side;
 use peaks::Peaks;
 use peer::{CardPeer, PeerRow, shared};
-use polyfabric_runtime::gpu::{Cuda, Device};
+use polyfabric_runtime::gpu::{Cuda, Device, multiply_adds};
 use polyfabric_schemes::tfhe::{KeyUnrolling, sets};
 use serde::Serialize;
 use std::path::Path;
@@ -76,19 +76,6 @@ pub struct Results {
     pub refused: Vec<(String, String)>,
 }
 
-/// Multiply-adds of doubles of one bootstrap, as the kernels do it: 6 a butterfly forwards and 8 back, 4 a product, 1 for each
-/// coefficient's way to and from the transform; with two key bits at once three products a point of the key, and 15 for each row's factors.
-fn multiply_adds(set: &Set, key_bits: u32) -> f64 {
-    let dimensions = &set.dimensions;
-    let points = (dimensions.ring_degree / 2) as f64;
-    let butterflies = points / 2.0 * points.log2();
-    let columns = (dimensions.glwe_dimension + 1) as f64;
-    let rows = columns * dimensions.levels as f64;
-    let transforms = rows * (6.0 * butterflies + 2.0 * points) + columns * (8.0 * butterflies + 2.0 * points);
-    let products = if key_bits == 1 { 4.0 * columns } else { 15.0 + 16.0 * columns };
-    dimensions.lwe_dimension.div_ceil(key_bits as usize) as f64 * (transforms + rows * products * points)
-}
-
 /// Measures everything that is asked for, with the peer's program too if there is one; prints rows as they come.
 pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchError> {
     let mut peer = peer.map(CardPeer::start).transpose()?;
@@ -124,10 +111,11 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
         }
         for &key_bits in &asked.key_bits {
             eprintln!("{name}: keys of {key_bits} bit(s) an iteration");
-            let keys = Keys::generate(&set, KeyUnrolling::new(key_bits)?)?;
+            let unrolling = KeyUnrolling::new(key_bits)?;
+            let keys = Keys::generate(&set, unrolling)?;
             let mut side = keys.side(&set, Some(&card));
             for &batch in &asked.batches {
-                let row = measured(&set, key_bits, batch, asked.runs, side.as_mut(), &results.peaks);
+                let row = measured(&set, unrolling, batch, asked.runs, side.as_mut(), &results.peaks);
                 row.print();
                 results.rows.push(row);
             }
@@ -162,7 +150,7 @@ impl Results {
 }
 
 /// A batch of one set on the card.
-fn measured(set: &Set, key_bits: u32, batch: usize, runs: usize, side: &mut dyn Side, peaks: &Peaks) -> Row {
+fn measured(set: &Set, unrolling: KeyUnrolling, batch: usize, runs: usize, side: &mut dyn Side, peaks: &Peaks) -> Row {
     let mut errors = Errors::default();
     let (mut bootstraps, mut switches, mut all) = (Vec::new(), Vec::new(), Vec::new());
     for run in 0..=runs {
@@ -179,10 +167,10 @@ fn measured(set: &Set, key_bits: u32, batch: usize, runs: usize, side: &mut dyn 
         }
     }
     let (bootstrap_seconds, key_switch_seconds) = (median(&bootstraps), median(&switches));
-    let least_seconds = multiply_adds(set, key_bits) * batch as f64 / peaks.multiply_adds;
+    let least_seconds = multiply_adds(&set.parameters, unrolling) as f64 * batch as f64 / peaks.multiply_adds;
     Row {
         set: set.name.clone(),
-        key_bits,
+        key_bits: unrolling.bits(),
         batch,
         bootstrap_seconds,
         key_switch_seconds,

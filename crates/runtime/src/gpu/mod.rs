@@ -16,6 +16,7 @@ mod device;
 #[cfg(all(test, unix))]
 mod emulator;
 mod error;
+mod estimate;
 pub mod rns;
 mod shape;
 mod source;
@@ -26,6 +27,7 @@ mod twiddles;
 pub use cuda::Cuda;
 pub use device::{Call, Device, Launch};
 pub use error::GpuError;
+pub use estimate::{Card, multiply_adds};
 pub use shape::Shape;
 pub use source::Source;
 pub use tfhe::{Executor, Ran};

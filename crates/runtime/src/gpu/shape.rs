@@ -80,9 +80,11 @@ impl Shape {
         self.columns << self.log2_degree
     }
 
-    /// Bytes of the transformed key of so many rows, and of a row more, which is brought nearer but not read. On the 32-bit torus numbers have 48 bits.
-    pub(super) fn key_bytes(&self, rows: usize) -> usize {
+    /// Bytes of the transformed bootstrapping key of `set`, which is the one that this is of, and of a row more, which is brought nearer but not read. On the 32-bit
+    /// torus numbers have 48 bits.
+    pub fn bootstrap_key_bytes(&self, set: &Parameters) -> usize {
         let number = if self.word_bytes == 4 { 6 } else { size_of::<f64>() };
+        let rows = self.unrolling.iterations(set.lwe_dimension()) * set.ggsw_rows();
         (rows + 1) * self.unrolling.patterns() * self.glwe_len() * number
     }
 
@@ -94,6 +96,11 @@ impl Shape {
     /// Bytes where the transforms of so many threads exchange points: one more place for each thread's.
     fn exchange_bytes(&self, threads: usize) -> usize {
         threads * ((1 << self.log2_held) + 1) * 2 * size_of::<f64>()
+    }
+
+    /// Ciphertexts of a full block, which are those of a multiprocessor.
+    pub fn most_ciphertexts(&self) -> usize {
+        self.ciphertexts
     }
 
     /// Ciphertexts of a block, of `count` over `multiprocessors`: spread evenly before blocks are filled.

@@ -55,13 +55,13 @@ impl<T: Torus, D: Device> Executor<T, D> {
         let roots = device.upload(bytes_of(&roots), "roots of one")?;
         // The last group of mask elements may be smaller: the patterns that it has not are zeros.
         let unrolling = key.unrolling();
-        let iterations = parameters.lwe_dimension().get().div_ceil(unrolling.bits() as usize);
+        let iterations = unrolling.iterations(parameters.lwe_dimension());
         let ggsw_len = parameters.ggsw_rows() * shape.glwe_len();
         let mut coefficients = key.bootstrap_key().to_vec();
         coefficients.resize(iterations * unrolling.patterns() * ggsw_len, T::default());
         let key_len = coefficients.len();
-        let key_bytes = shape.key_bytes(iterations * parameters.ggsw_rows());
-        let bootstrap_key = device.allocate(key_bytes, "the bootstrapping key's spectra")?;
+        let bootstrap_key =
+            device.allocate(shape.bootstrap_key_bytes(&parameters), "the bootstrapping key's spectra")?;
         let (threads, shared_bytes) = shape.transform_block();
         {
             let coefficients = device.upload(bytes_of(&coefficients), "the bootstrapping key")?;
