@@ -87,6 +87,7 @@ LINES = [
         before=STEPS[:1],
     ),
     line("params --replay 2", "name them with --on", "params toy-256 --replay 2 --on fpt"),
+    line("params --replay 2 --on fpt,gpu", "and gpu has none; leave it out", "params --on gpu"),
     line("params --message-bits 1", "add --replay COUNT", "params toy-256 --replay 2 --on fpt --message-bits 1"),
     line(
         "params morphling-A --on morphling",

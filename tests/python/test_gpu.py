@@ -185,3 +185,110 @@ def test_the_cost_of_slots_has_an_estimate_for_a_card():
     assert needs["moved_bytes"] > needs["key_bytes"]
     assert needs["least_seconds"] >= needs["moved_bytes"] / 4.8e12
     assert "on an H200 (estimated, not measured)" in " ".join(cost.table().split())
+
+
+def in_this_computer(monkeypatch, name: str | None, shared_bytes: int = 0) -> None:
+    """A card of that name, or none."""
+
+    def found() -> tuple[str, int]:
+        if name is None:
+            raise pf.RunError("no GPU here: the driver says nothing; attach a card, or run on cpu")
+        return name, shared_bytes
+
+    monkeypatch.setattr(_native, "gpu_card", found)
+
+
+def findings(polyfabric, *arguments: str) -> tuple[dict, dict]:
+    """All, and their rows by set and key bits."""
+    done = polyfabric("params", "--on", "gpu", "--json", *arguments)
+    assert done.status == 0, done.err
+    data = json.loads(done.out)
+    return data, {(row["set"], row["key_bits"]): row for row in data["sets"]}
+
+
+def counted(s: dict, bits: int) -> int:
+    """Multiply-adds of doubles of a bootstrap: n / bits iterations, each with (k + 1) l transforms forwards and k + 1 back, of N/2 points and log2(N/2) levels of N/4
+    butterflies: 6 a butterfly forwards, 8 back, one for each of N coefficients. A complex product has 4: one for each of the (k + 1)^2 l polynomials of the key. With
+    two bits each of those is the sum of three others times complex factors: at a point and for a row two powers of X, their product, and 1 off each, 15 in all.
+    """
+    n, k, degree, levels = (s[what] for what in ("lwe_dimension", "glwe_dimension", "ring_degree", "bootstrap_gadget"))
+    level = levels["levels"]
+    butterflies = degree // 4 * ((degree // 2).bit_length() - 1)
+    forwards, back = (k + 1) * level, k + 1
+    transforms = forwards * (6 * butterflies + degree) + back * (8 * butterflies + degree)
+    polynomials = (k + 1) * forwards
+    products = polynomials * degree // 2 * 4
+    unrolled = polynomials * degree // 2 * 3 * 4 + forwards * degree // 2 * 15
+    return -(-n // bits) * (transforms + products + (unrolled if bits == 2 else 0))
+
+
+def test_the_sets_that_an_h200_serves_and_a_bound_of_their_rates(polyfabric, monkeypatch):
+    in_this_computer(monkeypatch, None)
+    data, rows = findings(polyfabric)
+    assert (data["card"], data["estimated_for"], data["shared_bytes"]) == (None, "H200", CARDS["sm_90"])
+    sets = {s["name"]: s for s in json.loads(polyfabric("params", "--json").out)}
+    assert rows.keys() == {(name, bits) for name in sets for bits in (1, 2)}
+    served = 0
+    for (name, bits), row in rows.items():
+        s = sets[name]
+        if not row["served"]:
+            with pytest.raises(pf.RunError) as refusal:
+                _native.gpu_kernels(_native.Parameters.named(name), bits, CARDS["sm_90"])
+            assert row["reason"] == str(refusal.value)
+            continue
+        served += 1
+        assert row["multiply_adds"] == counted(s, bits)
+        # 34 TFLOPS, two a multiply-add.
+        assert row["least_seconds"] == pytest.approx(row["multiply_adds"] / 17e12)
+        assert row["most_per_s"] == pytest.approx(17e12 / row["multiply_adds"])
+        assert row["ciphertexts"] > 0
+        # The accumulators alone, k + 1 polynomials of N words.
+        words = (s["glwe_dimension"] + 1) * s["ring_degree"]
+        assert row["ciphertexts"] * words * s["torus_bits"] // 8 < row["shared_bytes"] <= CARDS["sm_90"]
+        # Three patterns of two bits; 48 bits a number on the 32-bit torus, and a row more at the end.
+        of_row = words * (3 if bits == 2 else 1) * (6 if s["torus_bits"] == 32 else 8)
+        ggsws = -(-s["lwe_dimension"] // bits)
+        ggsw_rows = (s["glwe_dimension"] + 1) * s["bootstrap_gadget"]["levels"]
+        assert row["bootstrap_key_bytes"] == (ggsws * ggsw_rows + 1) * of_row
+        assert row["key_bytes"] == row["bootstrap_key_bytes"] + (s["key_switch_key_bytes"] or 0)
+    assert 0 < served < len(rows)
+    # As the page tells: eight ciphertexts of set I on a multiprocessor.
+    assert rows["morphling-I", 1]["ciphertexts"] == 8
+
+
+def test_the_table_of_a_card_says_whose_figures_it_has(polyfabric, monkeypatch):
+    in_this_computer(monkeypatch, None)
+    alone = " ".join(polyfabric("params", "strix-IV", "--on", "gpu").out.split())
+    for words in (
+        "figures are for an H200; no GPU here: the driver says nothing",
+        "not served: the GPU runtime",
+        "has degree 16384",
+    ):
+        assert words in alone
+    in_this_computer(monkeypatch, "NVIDIA A100", CARDS["sm_80"])
+    told = polyfabric("params", "polyfabric-3-p128-t64", "--on", "gpu").out
+    assert told.startswith("card here: NVIDIA A100\n")
+    assert "17 T a second that NVIDIA gives for an H200 (estimated, a bound, not measured)" in " ".join(told.split())
+    data, rows = findings(polyfabric, "morphling-I")
+    assert (data["card"], data["shared_bytes"]) == ("NVIDIA A100", CARDS["sm_80"])
+    assert rows.keys() == {("morphling-I", 1), ("morphling-I", 2)}
+    assert all(row["shared_bytes"] <= CARDS["sm_80"] for row in rows.values())
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bgv"])
+def test_the_sets_on_slots_that_a_card_serves(polyfabric, monkeypatch, scheme):
+    in_this_computer(monkeypatch, None)
+    sets = {s["name"]: s for s in json.loads(polyfabric("params", "--scheme", scheme, "--json").out)}
+    rows = {
+        row["set"]: row
+        for row in json.loads(polyfabric("params", "--scheme", scheme, "--on", "gpu", "--json").out)["sets"]
+    }
+    assert rows.keys() == sets.keys()
+    for name, row in rows.items():
+        assert row["served"] == (16 <= sets[name]["ring_degree"] <= 1 << 17)
+        assert row["key_bytes"] == sets[name]["key_bytes"]
+        assert 0 < row["shared_bytes"] <= CARDS["sm_90"]
+    name = next(iter(sets))
+    (own,) = json.loads(polyfabric("params", name, "--on", "gpu", "--json").out)["sets"]
+    assert own == rows[name]
+    assert name in polyfabric("params", name, "--on", "gpu").out

@@ -8,7 +8,7 @@ use crate::progress::Callback;
 use crate::rns::{PySlotCiphertexts, PySlotPlan, PySlotServer};
 use polyfabric_kernels::{RingDegree, Torus};
 use polyfabric_planner::slots::SlotPlan;
-use polyfabric_runtime::gpu::{Cuda, Device, Executor, GpuError, Shape, rns};
+use polyfabric_runtime::gpu::{Card, Cuda, Device, Executor, GpuError, Shape, multiply_adds, rns};
 use polyfabric_schemes::rns::{KeySet, RnsPolynomial};
 use polyfabric_schemes::tfhe::{AnyServerKey, KeyUnrolling, ServerKey};
 use pyo3::prelude::*;
@@ -36,6 +36,41 @@ pub fn gpu(py: Python<'_>, parameters: &PyParameters, unroll: u32) -> PyResult<S
         card.serves(parameters, unrolling).map_err(Failure::of(Kind::Run))?;
         Ok(card.name().to_owned())
     })
+}
+
+/// The name of the card here, and the shared memory that a block there can have, in bytes; fails where there is none.
+#[pyfunction]
+pub fn gpu_card(py: Python<'_>) -> PyResult<(String, usize)> {
+    detached(py, || {
+        let card = card().map_err(Failure::of(Kind::Run))?;
+        Ok((card.name().to_owned(), card.shared_bytes()))
+    })
+}
+
+/// Of the card that estimates are for, by its maker's figures: its name, the shared memory that a block can have in bytes, and multiply-adds of doubles a second.
+#[pyfunction]
+pub fn gpu_peak() -> (&'static str, usize, f64) {
+    let card = Card::H200;
+    (card.name, card.shared_bytes, card.multiply_adds)
+}
+
+/// What bootstraps of `parameters`, with a key of `unroll` bits an iteration, take of a card with `shared_bytes` bytes of shared memory for a block: counts by name;
+/// fails where the kernels do not serve them.
+#[pyfunction]
+pub fn gpu_layout(
+    parameters: &PyParameters,
+    unroll: u32,
+    shared_bytes: usize,
+) -> Result<BTreeMap<&'static str, usize>, Failure> {
+    let (set, unrolling) = (&parameters.0, KeyUnrolling::new(unroll).map_err(Failure::of(Kind::Parameter))?);
+    let shape = Shape::new(set, unrolling, shared_bytes).map_err(Failure::of(Kind::Run))?;
+    shape.source(set).map_err(Failure::of(Kind::Run))?;
+    Ok(BTreeMap::from([
+        ("ciphertexts", shape.most_ciphertexts()),
+        ("shared_bytes", shape.most_shared_bytes()),
+        ("bootstrap_key_bytes", shape.bootstrap_key_bytes(set)),
+        ("multiply_adds", multiply_adds(set, unrolling)),
+    ]))
 }
 
 /// The kernels' text for `parameters`, a key of `unroll` bits an iteration, and a card with `shared_bytes` bytes of shared memory for a block; and the most of it

@@ -28,7 +28,7 @@ mod _native {
     #[pymodule_export]
     use crate::elements::{built_in, built_in_names};
     #[pymodule_export]
-    use crate::gpu::{gpu, gpu_for_slots, gpu_kernels, gpu_slot_kernels};
+    use crate::gpu::{gpu, gpu_card, gpu_for_slots, gpu_kernels, gpu_layout, gpu_peak, gpu_slot_kernels};
     #[pymodule_export]
     use crate::isa::instruction_set;
     #[pymodule_export]

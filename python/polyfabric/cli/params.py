@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from .. import _native
+from .. import _native, gpu
 from ..comparison import OWN, WIDTHS
 from ..errors import InputError
 from ..machines import load
@@ -18,9 +18,12 @@ from ..reports.units import bytes_text, probability, security
 from ..slot_parameters import SlotParameters, is_file
 from ..trials import trials
 from .console import grid, out, print_json, warning_line
+from .params_gpu import show_gpu_elements, show_gpu_slots
 
 MOST_LOOKUPS = 10**8
 """Months of work; and their count fits everywhere."""
+GPU = "gpu"
+"""This computer's card, which is no machine with widths of its own."""
 
 
 @click.command()
@@ -29,7 +32,7 @@ MOST_LOOKUPS = 10**8
     "--on",
     "machine",
     metavar="MACHINE",
-    help="What this machine's widths make of the sets; with --replay, M1,M2,.. too.",
+    help="What this machine's widths make of the sets, or, of gpu, which it serves and how fast at best; with --replay, M1,M2,.. too.",
 )
 @click.option(
     "--replay",
@@ -72,10 +75,14 @@ def params(
     if lookups is not None:
         if machine is None:
             raise InputError("--replay carries look-ups out on machines; name them with --on")
-        with bars() as progress:
-            done = trials(
-                machine.split(","), name, lookups=lookups, bits=message_bits, widths=widths, progress=progress
+        machines = machine.split(",")
+        if GPU in machines:
+            raise InputError(
+                "--replay carries look-ups out by a machine's schedule, and gpu has none; leave it out, or carry a program out on the card with "
+                "`polyfabric run pbs --on gpu`"
             )
+        with bars() as progress:
+            done = trials(machines, name, lookups=lookups, bits=message_bits, widths=widths, progress=progress)
         if as_json:
             print_json(done.to_dict())
         else:
@@ -83,7 +90,7 @@ def params(
         return
     if message_bits is not None or widths != OWN:
         raise InputError("--message-bits and --widths are of look-ups that are carried out; add --replay COUNT")
-    if machine is not None:
+    if machine is not None and machine != GPU:
         with working(f"measuring {machine}'s arithmetic on every set"):
             measured = load(machine).findings()
         found = [f for f in measured if name in (None, f["set"])]
@@ -97,30 +104,22 @@ def params(
         else:
             _findings(machine, found)
         return
-    if name is not None and is_file(name):
-        own = SlotParameters.load(name).to_dict()
-        if as_json:
-            print_json(own)
+    on_slots = _on_slots(name, scheme, toys=toys)
+    if machine is not None:
+        if on_slots is not None:
+            findings, show = gpu.slot_findings(on_slots), show_gpu_slots
         else:
-            _slot_sets([own], detailed=True)
+            findings, show = gpu.element_findings(_on_elements(name, toys=toys)), show_gpu_elements
+        if as_json:
+            print_json(findings)
+        else:
+            show(findings)
         return
-    on_slots = slot_sets()
-    if any(found["name"] == name for found in on_slots) or (name is None and scheme != "tfhe"):
-        wanted = [
-            s
-            for s in on_slots
-            if (s["name"] == name) or (name is None and s["scheme"] == scheme and (toys or s["family"] != "toy"))
-        ]
+    if on_slots is not None:
         if as_json:
-            print_json(wanted[0] if name is not None else wanted)
+            print_json(on_slots[0] if name is not None else on_slots)
         else:
-            _slot_sets(wanted, detailed=name is not None)
-        return
-    if name is not None and (variant := SlotParameters.named(name)) is not None:
-        if as_json:
-            print_json(variant.to_dict())
-        else:
-            _slot_sets([variant.to_dict()], detailed=True)
+            _slot_sets(on_slots, detailed=name is not None)
         return
     if name is not None:
         chosen = named(name)
@@ -129,7 +128,7 @@ def params(
         else:
             _detail(chosen)
         return
-    sets = [s for s in all_sets() if toys or s.family != "toy"]
+    sets = _on_elements(None, toys=toys)
     if as_json:
         print_json([s.to_dict() for s in sets])
         return
@@ -139,6 +138,26 @@ def params(
         "and after a key switch (chained); beside it what that fails with, of none a single bit.\n"
         "security: the smaller of the published curves' and the lattice estimator's.\nSets under 128 bits run only when named."
     )
+
+
+def _on_elements(name: str | None, *, toys: bool) -> list[ParameterSet]:
+    """The set of TFHE that is named, or all."""
+    return [named(name)] if name is not None else [s for s in all_sets() if toys or s.family != "toy"]
+
+
+def _on_slots(name: str | None, scheme: str, *, toys: bool) -> list[dict[str, Any]] | None:
+    """The set of CKKS or BGV that is named, by itself or as a file, or all of `scheme`; none if it is TFHE's that are asked for."""
+    if name is None:
+        if scheme == "tfhe":
+            return None
+        return [s for s in slot_sets() if s["scheme"] == scheme and (toys or s["family"] != "toy")]
+    if is_file(name):
+        return [SlotParameters.load(name).to_dict()]
+    listed = [s for s in slot_sets() if s["name"] == name]
+    if listed:
+        return listed
+    variant = SlotParameters.named(name)
+    return None if variant is None else [variant.to_dict()]
 
 
 def _table(sets: list[ParameterSet]) -> Table:
