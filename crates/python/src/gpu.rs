@@ -138,7 +138,7 @@ type NeedsOfCard = (&'static str, BTreeMap<&'static str, usize>, f64);
 impl PySlotPlan {
     /// What an execution takes of a card, estimated for one by its maker's figures; nothing if the kernels do not serve the program.
     fn needs_of_card(&self, py: Python<'_>) -> PyResult<Option<NeedsOfCard>> {
-        let (plan, card) = (&*self.0, rns::Card::H200);
+        let (plan, card) = (&*self.0, Card::H200);
         detached(py, || {
             Ok(rns::needs(plan.kernel()).ok().map(|needs| {
                 let counts = BTreeMap::from([

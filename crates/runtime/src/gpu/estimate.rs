@@ -1,9 +1,8 @@
 //! What a bootstrap takes of a card at best: a bound from its multiply-adds of doubles, not a measurement.
 
-use super::rns;
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 
-/// A card by its maker's figures, as programs on elements use it; [`rns::Card`] has what those on slots do.
+/// A card by its maker's figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
     /// Its name.
@@ -12,12 +11,22 @@ pub struct Card {
     pub shared_bytes: usize,
     /// Multiply-adds of doubles of the whole card, a second.
     pub multiply_adds: f64,
+    /// Bytes that its memory gives or takes, a second.
+    pub memory_rate: f64,
+    /// Products of 32 bits, each added to something, a second.
+    pub multiply_rate: f64,
 }
 
 impl Card {
-    /// NVIDIA's H200: 34 TFLOPS of f64 without tensor cores (H200 Tensor Core GPU data sheet), which are two a multiply-add; a block can have 227 KiB
-    /// (CUDA C++ Programming Guide, table of compute capability 9.0).
-    pub const H200: Self = Self { name: rns::Card::H200.name, shared_bytes: 227 << 10, multiply_adds: 34e12 / 2.0 };
+    /// NVIDIA's H200: 4.8 TB/s, 34 TFLOPS of f64 without tensor cores and 67 of f32 (H200 Tensor Core GPU data sheet), which are two a multiply-add; of
+    /// integers it does half as many in a cycle as of f32, and a block can have 227 KiB (CUDA C++ Programming Guide, tables of compute capability 9.0).
+    pub const H200: Self = Self {
+        name: "H200",
+        shared_bytes: 227 << 10,
+        multiply_adds: 34e12 / 2.0,
+        memory_rate: 4.8e12,
+        multiply_rate: 67e12 / 2.0 / 2.0,
+    };
 }
 
 /// Multiply-adds of doubles of one bootstrap of `set` with a key of `unrolling`, one or two bits an iteration, in the kernels' way: 6 a butterfly forwards and

@@ -2,28 +2,14 @@
 //! 2^15 slots takes twice as long on an H200 (docs/gpu.md): its launches do not all fill the card, and its transforms wait for factors.
 
 use super::Needs;
+use crate::gpu::Card;
 
 /// 32-bit products of a product of two words: of their halves with one another.
 const OF_A_PRODUCT: f64 = 4.0;
 /// Those of a butterfly (`times_lazy` of `kernels/residues.h`): of a whole product the upper word, and of two the lower one, which lacks that of the upper halves.
 const OF_A_BUTTERFLY: f64 = 4.0 + 2.0 * 3.0;
 
-/// A card by its maker's figures.
-#[derive(Clone, Copy, Debug)]
-pub struct Card {
-    /// Its name.
-    pub name: &'static str,
-    /// Bytes that its memory gives or takes, a second.
-    pub memory_rate: f64,
-    /// Products of 32 bits, each added to something, a second.
-    pub multiply_rate: f64,
-}
-
 impl Card {
-    /// NVIDIA's H200: 4.8 TB/s and 67 TFLOPS of f32 (H200 Tensor Core GPU data sheet), which are two a multiply-add; of integers it does half as many in a
-    /// cycle (CUDA C++ Programming Guide, table of compute capability 9.0).
-    pub const H200: Self = Self { name: "H200", memory_rate: 4.8e12, multiply_rate: 67e12 / 2.0 / 2.0 };
-
     /// Seconds that a run takes at least unless caches spare reads: of memory or of products alone, the longer; of launches nothing.
     pub fn seconds(&self, needs: &Needs) -> f64 {
         let products = needs.butterflies as f64 * OF_A_BUTTERFLY + needs.products as f64 * OF_A_PRODUCT;

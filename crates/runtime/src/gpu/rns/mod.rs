@@ -18,7 +18,6 @@ use crate::Progress;
 use crate::rns::RunError;
 use crate::rns::bind::{check_inputs, check_keys, check_ring};
 use crate::rns::steps::plaintext;
-pub use estimate::Card;
 use fusion::Kernel;
 use plan::{Batch, Plan};
 use polyfabric_kernels::{RingDegree, cancel};

@@ -4,12 +4,12 @@ mod circuits;
 
 use super::fusion::Kernel;
 use super::plan::Plan;
-use super::{Card, Executor, Tiles, needs};
+use super::{Executor, Tiles, needs};
 use crate::NoProgress;
 #[cfg(feature = "gpu")]
 use crate::gpu::Cuda;
 use crate::gpu::emulator::{Emulator, Turns};
-use crate::gpu::{Device, GpuError};
+use crate::gpu::{Card, Device, GpuError};
 use crate::rns::RunError;
 use crate::rns::tests::{CONVERSIONS, IDS, inputs, keys, program, random, ring, rotations};
 use crate::rns::{cpu, interpreter};
@@ -299,7 +299,8 @@ fn a_centred_conversion_is_exact_at_the_ends() {
             let half = (modulus.value() - 1) / 2;
             for (index, word) in words.iter_mut().enumerate() {
                 let beside = modulus.reduce(index as u64 / 2);
-                *word = if index % 2 == 0 { modulus.sub(half, beside) } else { modulus.add(modulus.add(half, 1), beside) };
+                *word =
+                    if index % 2 == 0 { modulus.sub(half, beside) } else { modulus.add(modulus.add(half, 1), beside) };
             }
         }
         let expected = interpreter::run(&program, &keys, &[&x], &NoProgress).unwrap();
