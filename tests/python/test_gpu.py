@@ -30,6 +30,8 @@ SETS = {
 ONE = {"morphling-I": (1,)}
 """Of the other architectures, where the rest takes a quarter of a minute."""
 
+TREE = Path(__file__).parents[2]
+
 SLOT_RINGS = (1 << 12, 1 << 16)
 """A ring that a block holds whole, and one that is transformed in two passes."""
 
@@ -116,6 +118,22 @@ def test_kernels_for_slots_compile_within_their_limits(architecture):
         measured |= {f"ring {degree}, {name}": found for name, found in kernels.items()}
         measured[f"ring {degree}"] = {"shared_bytes": shared_bytes}
         assert shared_bytes <= CARDS[architecture]
+    expect_within_limits(architecture, measured)
+
+
+@pytest.mark.parametrize("architecture", CARDS)
+def test_kernels_of_the_benchmark_compile_within_their_limits(architecture):
+    ours, measured = TREE / "bench/tfhe/src/gpu", {}
+    beneath = (TREE / "crates/runtime/src/gpu/kernels/device.h").read_text() + (ours / "products.h").read_text()
+    cases = {"peaks": ("peaks.cu", "")}
+    for number, arithmetic in enumerate(("double", "fixed", "split")):
+        cases[arithmetic] = ("transforms.cu", f"#define ARITHMETIC {number}u\n")
+    for case, (file, definitions) in cases.items():
+        kernels = resources(compiled(definitions + beneath + (ours / file).read_text(), architecture))
+        # What is measured is arithmetic: all of it is in registers.
+        assert kernels, case
+        assert all(found["spilled"] == found["stack"] == 0 for found in kernels.values()), kernels
+        measured |= {f"benchmark, {case}, {name}": found for name, found in kernels.items()}
     expect_within_limits(architecture, measured)
 
 

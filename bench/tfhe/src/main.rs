@@ -72,6 +72,8 @@ enum BenchError {
     UnknownSet { name: String, known: String },
     #[error("{wrong} of {decrypted} results of {side} on {set} decrypt to another message")]
     Wrong { side: &'static str, set: String, wrong: usize, decrypted: usize },
+    #[error("these butterflies are off by more than their arithmetic allows: {0}")]
+    Inexact(Box<gpu::Transform>),
     #[error("{path}: {source}")]
     Output { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
@@ -173,6 +175,9 @@ fn on_card(arguments: &Arguments, asked: &gpu::Arguments) -> Result<(), BenchErr
     if let Some(path) = &arguments.output {
         report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
+    }
+    if let Some(transform) = results.transforms.iter().find(|transform| !transform.is_right()) {
+        return Err(BenchError::Inexact(Box::new(transform.clone())));
     }
     let ours = results.rows.iter().map(|row| ("Polyfabric on the card", &row.set, row.wrong, row.batch));
     let peers = results.peer_rows.iter().map(|row| ("tfhe-rs on the card", &row.set, row.wrong, row.batch));

@@ -2,6 +2,9 @@
 
 mod peaks;
 mod peer;
+#[cfg(all(test, unix))]
+mod tests;
+mod transforms;
 
 use crate::BenchError;
 use crate::clock::{Clock, median};
@@ -18,6 +21,7 @@ use polyfabric_schemes::tfhe::{KeyUnrolling, sets};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
+pub use transforms::Transform;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -67,6 +71,8 @@ pub struct Results {
     /// Seconds since 1970.
     pub time: u64,
     pub peaks: Peaks,
+    /// Butterflies in other arithmetics beside those that the kernels have.
+    pub transforms: Vec<Transform>,
     pub rows: Vec<Row>,
     /// The peer's name, version and instruction sets.
     pub peer: Option<String>,
@@ -76,6 +82,9 @@ pub struct Results {
     pub refused: Vec<(String, String)>,
 }
 
+/// Of the butterflies alone: 2,048 rounds of four levels, some milliseconds.
+const STRETCHES: u64 = 64;
+
 /// Measures everything that is asked for, with the peer's program too if there is one; prints rows as they come.
 pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchError> {
     let mut peer = peer.map(CardPeer::start).transpose()?;
@@ -83,6 +92,10 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
     eprintln!("{}: measuring its limits", card.name());
     let peaks = Peaks::measure(&*card)?;
     println!("{}: {peaks}", card.name());
+    let transforms = Transform::measure(&*card, &peaks, STRETCHES)?;
+    for transform in &transforms {
+        println!("{transform}");
+    }
     let own = |name: &str| peer.as_ref().is_some_and(|peer| peer.has(name));
     let names: Vec<&str> = match asked.sets.as_slice() {
         [] => sets::names().into_iter().filter(|name| !name.starts_with("toy-")).collect(),
@@ -94,6 +107,7 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
         card: card.name().to_owned(),
         time: report::now(),
         peaks,
+        transforms,
         rows: Vec::new(),
         peer: version,
         peer_rows: Vec::new(),

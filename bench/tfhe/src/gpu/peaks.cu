@@ -1,18 +1,27 @@
-// What the card can do at most, of what bootstraps are made of: multiply-adds of doubles, reads of shared memory, reads of the second-level cache.
+// What the card can do at most, of what bootstraps are made of: multiply-adds of doubles, and of what else could be in their place; reads of shared memory, reads of the second-level cache.
 
-// Eight chains a thread; `rounds` multiply-adds in each.
-KERNEL multiply_adds(double *out, u32 rounds) {
-  double x[8], a = 1.0 - 1e-9 * threadIdx.x, b = 1e-9 * blockIdx.x;
-  UNROLL for (u32 i = 0; i < 8; i++) x[i] = 0.5 + 0.01 * i;
-  ROLLED for (u32 round = 0; round < rounds; round += 16) {
-    UNROLL for (u32 step = 0; step < 16; step++) {
-      UNROLL for (u32 i = 0; i < 8; i++) x[i] = fma(x[i], a, b);
-    }
+// Eight chains a thread; `rounds` steps in each, from x to `step`.
+#define CHAINS(name, Number, first_of, a_of, Addend, b_of, step)    \
+  KERNEL name(double *out, u32 rounds) {                            \
+    Number x[8];                                                    \
+    const Number a = a_of;                                          \
+    const Addend b = b_of;                                          \
+    UNROLL for (u32 i = 0; i < 8; i++) x[i] = first_of;             \
+    ROLLED for (u32 round = 0; round < rounds; round += 16) {       \
+      UNROLL for (u32 j = 0; j < 16; j++) {                         \
+        UNROLL for (u32 i = 0; i < 8; i++) x[i] = step;             \
+      }                                                             \
+    }                                                               \
+    double sum = 0.0;                                               \
+    UNROLL for (u32 i = 0; i < 8; i++) sum += x[i];                 \
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;               \
   }
-  double sum = 0.0;
-  UNROLL for (u32 i = 0; i < 8; i++) sum += x[i];
-  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
-}
+
+CHAINS(multiply_adds, double, 0.5 + 0.01 * i, 1.0 - 1e-9 * threadIdx.x, double, 1e-9 * blockIdx.x, fma(x[i], a, b))
+CHAINS(single_multiply_adds, float, 0.5f + 0.01f * i, 1.0f - 1e-6f * threadIdx.x, float, 1e-6f * blockIdx.x, fmaf(x[i], a, b))
+CHAINS(integer_multiply_adds, i32, (i32)i + 1, 2 * (i32)threadIdx.x + 3, u32, 2 * blockIdx.x + 1, (i32)((u32)x[i] * (u32)a + b))
+// Two products a step, as in a butterfly of transforms.cu.
+CHAINS(upper_halves, i32, (i32)i << 27, (i32)(0x7fffffff - threadIdx.x), i32, (i32)(0x7fffffff - blockIdx.x), upper_half(x[i], a, x[(i + 1) % 8], b))
 
 typedef struct __align__(16) {
   double a, b;
