@@ -227,6 +227,23 @@ def gpu(found: dict[str, Any]) -> Rows:
     return table
 
 
+TRANSFORMS_ON_GPU = ("arithmetic", "butterflies a second, 10^12", "of its own peak", "error", "at most")
+
+
+def transforms_on_gpu(found: dict[str, Any]) -> Rows:
+    """Butterflies alone, in each arithmetic."""
+    names = {"double": "f64", "fixed": "32 bits in fixed point", "split": "two f32"}
+    return [
+        (
+            names[row["arithmetic"]],
+            f"{row['butterflies'] / 1e12:.2f}",
+            f"{100 * row['peak_share']:.0f} %",
+            *(f"2^{log2(row[key]):.1f}" for key in ("error", "bound")),
+        )
+        for row in found["transforms"]
+    ]
+
+
 SLOTS_ON_GPU = ("set", "operation", "at once", "ms each", "launches", "GB read and written", "largest error")
 
 
@@ -261,6 +278,7 @@ def bootstrapping_on_gpu(found: dict[str, Any]) -> Rows:
 TABLES = {
     "gpu": ("bench-gpu", GPU, gpu),
     "gpu-peer": ("bench-gpu-peer", GPU, gpu),
+    "gpu-transforms": ("bench-gpu-peer", TRANSFORMS_ON_GPU, transforms_on_gpu),
     "gpu-slots": ("bench-gpu-rns", SLOTS_ON_GPU, slots_on_gpu),
     "gpu-bootstrapping": ("bench-gpu-rns", KERNELS_ON_GPU, bootstrapping_on_gpu),
     "whole-programs": ("whole-programs", WHOLE, whole_programs),
