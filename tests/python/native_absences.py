@@ -232,7 +232,7 @@ NOT_MET: dict[str, dict[str, tuple[str, ...]]] = {
     "of a computer with a card, or with half of its driver": {
         "runtime/src/gpu/error.rs": (
             "coefficients on slots, but this one has",
-            "a centred base conversion takes",
+            "a base conversion takes",
             "no GPU here: the library of NVIDIA's driver, libcuda, was not",
             "the kernels cannot be compiled: the library of CUDA's run-time",
             "; attach a card, or run on cpu",

@@ -98,7 +98,7 @@ pub enum GpuError {
         most: usize,
     },
     /// A base conversion of too many residues.
-    #[error("a centred base conversion takes {limbs} residues at once, and the GPU runtime holds {most}; run on cpu")]
+    #[error("a base conversion takes {limbs} residues at once, and the GPU runtime holds {most}; run on cpu")]
     Conversion {
         /// Its residues.
         limbs: usize,
