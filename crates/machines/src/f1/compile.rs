@@ -158,7 +158,7 @@ pub fn scheduled(machine: &F1, program: &KernelProgram, scheduler: Scheduler) ->
 
 /// Of several orders the one whose schedule ends first, with phases 2 and 3 of it.
 fn soonest(
-    (first, others): (Ordered, Option<Ordered>),
+    (first, others): (Ordered, Vec<Ordered>),
     machine: &F1,
     geometry: &Geometry,
 ) -> Result<(Ordered, Movement, Scheduled), CompileError> {
@@ -169,7 +169,7 @@ fn soonest(
         Ok::<_, CompileError>((ordered, movement, scheduled))
     };
     let mut best = scheduled(first)?;
-    if let Some(ordered) = others {
+    for ordered in others {
         let other = scheduled(ordered)?;
         if other.2.end < best.2.end {
             best = other;
@@ -186,8 +186,9 @@ fn shortest(
     geometry: &Geometry,
 ) -> Result<Scheduled, CycleError> {
     let apart = cycle::schedule(&ordered.translation.graph, &ordered.home, movement, &[], machine, geometry)?;
-    let together = together(ordered, movement, machine, geometry)?.filter(|together| together.end < apart.end);
-    Ok(together.unwrap_or(apart))
+    // Where runs leave no room for what comes behind them there is no such schedule.
+    let together = together(ordered, movement, machine, geometry).unwrap_or(None);
+    Ok(together.filter(|together| together.end < apart.end).unwrap_or(apart))
 }
 
 /// Phase 3 with runs of equal operations in all clusters at once; nothing if there are none that have a schedule.

@@ -23,6 +23,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 mod delivery;
+mod room;
 mod run;
 
 /// Instructions of a cluster ahead within which a vector is worth a register.

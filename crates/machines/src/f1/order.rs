@@ -26,6 +26,9 @@ use std::ops::Range;
 /// Polynomials of a limb that an operation of a group holds on chip, about: inputs, digits, sums of both parts.
 const HELD: usize = 6;
 
+/// The same where all clusters do the same at once, limb by limb: a result takes the place of what it is made of.
+const HELD_IN_STEP: usize = 4;
+
 /// Clusters by which the turn to go first moves with each digit and with each instruction of a digit: odd numbers, so that all clusters
 /// have theirs.
 const TURN: [u32; 2] = [5, 3];
@@ -72,6 +75,8 @@ enum Width {
     Full,
     /// Of those so many that clusters share them evenly: fewer use the hint at a time, and no cluster has more to do than another.
     Even,
+    /// The same of as many as there is room for if they go in step, beside a hint that comes and goes.
+    InStep,
 }
 
 /// Orders `translation` for `machine`, with groups as wide as there is room for.
@@ -81,14 +86,24 @@ pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ord
 }
 
 /// The orders in which a program is tried: groups as wide as there is room for, and, where these are others and the program has at most
-/// so many instructions as are `tried`, groups that clusters share evenly. Which is better nobody knows before phase 3: narrow groups
-/// spill less and load hints more often.
-pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &Geometry) -> (Ordered, Option<Ordered>) {
-    let full = grouped(&translation, Width::Full, machine, geometry);
-    let even = (translation.graph.len() <= tried).then(|| grouped(&translation, Width::Even, machine, geometry));
-    let even = even.filter(|even| even.1 != full.1);
-    let arranged = |(operations, groups): &Grouped| arranged(&translation, operations, groups, machine);
-    (arranged(&full), even.as_ref().map(arranged))
+/// so many instructions as are `tried`, groups that clusters share evenly, and wider ones whose operations can go in step. Which is better nobody
+/// knows before phase 3: narrow groups spill less and load hints more often.
+pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &Geometry) -> (Ordered, Vec<Ordered>) {
+    let (operations, full) = grouped(&translation, Width::Full, machine, geometry);
+    let first = arranged(&translation, &operations, &full, machine);
+    let mut others = Vec::new();
+    if translation.graph.len() <= tried {
+        let (operations, even) = grouped(&translation, Width::Even, machine, geometry);
+        if even != full {
+            others.push(arranged(&translation, &operations, &even, machine));
+        }
+        let (operations, in_step) = grouped(&translation, Width::InStep, machine, geometry);
+        if ![&full, &even].contains(&&in_step) {
+            let ordered = arranged(&translation, &operations, &in_step, machine);
+            others.extend(Some(ordered).filter(|ordered| !ordered.runs.is_empty()));
+        }
+    }
+    (first, others)
 }
 
 /// Operations, and the groups of their numbers.
@@ -209,14 +224,18 @@ fn group(operations: &mut [Operation], width: Width, capacity: usize, clusters: 
         for operation in ready.drain(..) {
             waiting.entry(operations[operation as usize].hint).or_default().insert(operation);
         }
-        // As many as two thirds of the scratchpad hold; one for each cluster, if they share a hint.
+        // As many as two thirds of the scratchpad hold, or all of it if they go in step; one for each cluster, if they share a hint.
         let most = |hint: Option<KeyId>, those: &BTreeSet<u32>| {
             let limbs = those.iter().map(|&o| operations[o as usize].limbs).max().unwrap_or(1);
-            let most = (capacity * 2 / 3 / (HELD * limbs)).max(1);
+            let most = match width {
+                Width::Full | Width::Even => capacity * 2 / 3 / (HELD * limbs),
+                Width::InStep => capacity / (HELD_IN_STEP * limbs),
+            };
+            let most = most.max(1);
             match (hint, width) {
                 (None, _) => most,
                 (Some(_), Width::Full) => most.min(clusters),
-                (Some(_), Width::Even) => {
+                (Some(_), Width::Even | Width::InStep) => {
                     (1..=most.min(clusters)).rev().find(|&most| clusters.is_multiple_of(most)).unwrap_or(1)
                 }
             }

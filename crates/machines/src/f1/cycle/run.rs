@@ -1,18 +1,16 @@
 //! A run of equal operations in the schedule: all clusters are idle when it begins and when it ends.
 
 use super::super::lockstep::{From, Move, Operand, Plan, Planned, Row, Run};
+use super::room::{NEVER, Room};
 use super::{
     Action, Bank, Cell, Cluster, CycleError, Destination, Held, NONE, Register, Reservations, Scheduler, Slot, Source,
     Step, Way,
 };
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
 /// Starts of a run that are tried until all loads come in time and no bank of the scratchpad is in the way.
 const ATTEMPTS: usize = 32;
-
-/// The delay after which something fits that never will.
-const NEVER: u64 = u64::MAX;
 
 /// What there is before a run, to begin it again, or not at all.
 struct Before {
@@ -80,6 +78,8 @@ struct Beside {
     stores: Vec<u32>,
     /// What is loaded meanwhile.
     loads: Vec<u32>,
+    /// What makes room for others and comes back meanwhile, without being in memory before: it stays.
+    stayed: Vec<u32>,
     /// What comes behind it.
     later: Vec<Step>,
 }
@@ -95,35 +95,46 @@ impl Scheduler<'_> {
     ) -> Result<Option<usize>, CycleError> {
         let Some((beside, next)) = self.beside(run, steps, first) else { return Ok(None) };
         let before = Before::new(self, run, &beside);
+        // There may be no room for all that phase 2 would have made room for.
+        if !self.begun((run, plan), &beside, &before).unwrap_or(false) {
+            before.restore(self, run, &beside);
+            return Ok(None);
+        }
+        // Phase 2 takes what it stored to be in memory from then on.
+        for &value in &beside.stayed {
+            if self.remaining[value as usize] > 0 {
+                self.store(value)?;
+            }
+        }
+        beside.later.into_iter().try_for_each(|step| self.step(step))?;
+        Ok(Some(next))
+    }
+
+    /// The run, as early as its values come; whether there is such a cycle.
+    fn begun(&mut self, (run, plan): (&Run, &Plan), beside: &Beside, before: &Before) -> Result<bool, CycleError> {
         // Without the run every value comes as early as it can.
-        self.clear(&beside)?;
+        self.clear(beside)?;
         beside.loads.iter().try_for_each(|&value| self.load(value))?;
         let beat = self.geometry.occupancy.max(self.register_banks);
-        let wanted = first_reads(run, plan, self.network);
+        let reads = reads(run, plan, self.network);
         let mut start = self.idle.next_multiple_of(beat) + beat;
-        let late = wanted.iter().map(|(&value, &cycle)| {
+        let late = reads.iter().map(|(&value, cycles)| {
             let at = self.held[value as usize].map_or(0, |held| held.at);
-            (at + 1).saturating_sub(start + cycle)
+            (at + 1).saturating_sub(start + cycles[0])
         });
         start = (start + late.max().unwrap_or(0)).next_multiple_of(beat);
         for _ in 0..ATTEMPTS {
-            before.restore(self, run, &beside);
-            let delay = self.with_loads((run, plan), &beside, start, &wanted)?;
-            if delay == 0 {
-                beside.later.into_iter().try_for_each(|step| self.step(step))?;
-                return Ok(Some(next));
+            before.restore(self, run, beside);
+            match self.with_loads((run, plan), beside, start, &reads)? {
+                0 => return Ok(true),
+                NEVER => break,
+                delay => start += delay.next_multiple_of(beat),
             }
-            if delay == NEVER {
-                break;
-            }
-            start += delay.next_multiple_of(beat);
         }
-        before.restore(self, run, &beside);
-        Ok(None)
+        Ok(false)
     }
 
-    /// What stands between the run's steps, and where those behind it begin; `None` if values leave the scratchpad meanwhile, or if
-    /// instructions of the run have come before.
+    /// What stands between the run's steps, and where those behind it begin; `None` if instructions of the run have come before.
     fn beside(&self, run: &Run, steps: &[Step], first: usize) -> Option<(Beside, usize)> {
         let own: HashSet<u32> = run.rows.iter().flat_map(|row| row.instructions.iter().flatten().copied()).collect();
         if own.iter().any(|&instruction| self.issued[instruction as usize]) {
@@ -131,6 +142,7 @@ impl Scheduler<'_> {
         }
         let mut left = own.len();
         let mut behind: HashSet<u32> = HashSet::new();
+        let mut gone: BTreeMap<u32, Step> = BTreeMap::new();
         let mut beside = Beside::default();
         let mut next = first;
         while left > 0 {
@@ -143,11 +155,17 @@ impl Scheduler<'_> {
                     beside.later.push(step);
                 }
                 Step::Store(value) if own.contains(&value) || behind.contains(&value) => beside.later.push(step),
-                Step::Drop(_) | Step::Spill(_) => return None,
-                Step::Load(value) => beside.loads.push(value),
+                // What comes back stays, and what does not goes behind the run: the run makes its own room.
+                Step::Drop(value) | Step::Spill(value) => drop(gone.insert(value, step)),
+                Step::Load(value) => match gone.remove(&value) {
+                    Some(Step::Spill(_)) => beside.stayed.push(value),
+                    Some(_) => {}
+                    None => beside.loads.push(value),
+                },
                 Step::Store(value) => beside.stores.push(value),
             }
         }
+        beside.later.extend(gone.into_values());
         Some((beside, next))
     }
 
@@ -163,28 +181,20 @@ impl Scheduler<'_> {
         (run, plan): (&Run, &Plan),
         beside: &Beside,
         start: u64,
-        wanted: &HashMap<u32, u64>,
+        reads: &HashMap<u32, Vec<u64>>,
     ) -> Result<u64, CycleError> {
         self.clear(beside)?;
-        let mut places = Vec::with_capacity(beside.loads.len());
+        let mut room = Room::new(run, reads, start);
         for &value in &beside.loads {
             let place = self.take_slot(value)?;
             self.held[value as usize] = Some(Held { slot: place.0, at: 0, free_from: place.1 });
-            places.push((value, place));
+            let first = reads.get(&value).and_then(|reads| reads.first()).map_or(NEVER, |cycle| start + cycle);
+            room.await_load(value, place, first);
         }
-        if let Err(delay) = self.follow(run, plan, start) {
+        if let Err(delay) = self.follow(run, plan, start, &mut room) {
             return Ok(delay);
         }
-        let mut delay = 0;
-        for (value, place) in places {
-            let arrival = self.load_to(value, place)?;
-            if let Some(held) = &mut self.held[value as usize] {
-                *held = Held { at: arrival, free_from: held.free_from.max(arrival + 1), ..*held };
-            }
-            let first = wanted.get(&value).map_or(u64::MAX, |cycle| start + cycle);
-            delay = delay.max((arrival + 1).saturating_sub(first));
-        }
-        Ok(delay)
+        self.load_awaited(room)
     }
 
     /// Everything that is still wanted goes to the scratchpad.
@@ -211,11 +221,10 @@ impl Scheduler<'_> {
 
     /// Puts the plan into the schedule, from `start` on. If a bank of the scratchpad is in the way, the cycles after which it is not;
     /// [`NEVER`] if the scratchpad has no room.
-    fn follow(&mut self, run: &Run, plan: &Plan, start: u64) -> Result<(), u64> {
+    fn follow(&mut self, run: &Run, plan: &Plan, start: u64, room: &mut Room) -> Result<(), u64> {
         let network = self.network;
         let mut order: Vec<usize> = (0..plan.placed.moves.len()).collect();
         order.sort_by_key(|&index| plan.placed.moves[index].0);
-        let mut left: HashSet<(u32, u64)> = HashSet::new();
         let register = |operation: usize, live_range: u32| {
             let cluster = run.columns.cluster(operation, plan.placed.live_ranges[live_range as usize].column) as u16;
             Register { cluster, index: plan.registers[live_range as usize] }
@@ -223,11 +232,12 @@ impl Scheduler<'_> {
         for index in order {
             let (cycle, row, what) = &plan.placed.moves[index];
             let (at, row) = (start + cycle, &run.rows[*row]);
+            self.bring_back(room, at);
             match what {
                 Move::Fetch(operand, live_range) => {
                     for operation in 0..row.instructions.len() {
                         let value = value(run, row, operation, *operand);
-                        let slot = self.leave(value, at - network, &mut left)?;
+                        let slot = self.leave(value, at - network, room)?;
                         let register = register(operation, *live_range);
                         self.push(at - network, Action::Fetch { slot, register, value });
                     }
@@ -236,7 +246,7 @@ impl Scheduler<'_> {
                     let spread = &plan.placed.spreads[*spread];
                     for (operation, &place) in spread.values.iter().enumerate() {
                         let value = run.hint[place as usize];
-                        let slot = self.leave(value, at - network, &mut left)?;
+                        let slot = self.leave(value, at - network, room)?;
                         let register = register(operation, spread.live_range);
                         self.push(at - network, Action::Fetch { slot, register, value });
                     }
@@ -245,7 +255,7 @@ impl Scheduler<'_> {
                     for (operation, instructions) in row.instructions.iter().enumerate() {
                         let value = instructions[*place as usize];
                         let register = register(operation, *live_range);
-                        let slot = self.enter(value, usize::from(register.cluster), at + network)?;
+                        let slot = self.enter(value, usize::from(register.cluster), at + network, room)?;
                         self.push(at, Action::WriteBack { register, slot, value });
                     }
                 }
@@ -260,7 +270,7 @@ impl Scheduler<'_> {
                                 From::Cluster(holder, live_range) => Source::Cluster(register(holder, live_range)),
                                 From::Scratchpad => {
                                     let value = value(run, row, operation, operand);
-                                    Source::Scratchpad(self.leave(value, at - network, &mut left)?)
+                                    Source::Scratchpad(self.leave(value, at - network, room)?)
                                 }
                             };
                         }
@@ -269,7 +279,7 @@ impl Scheduler<'_> {
                         }
                         let instruction = row.instructions[operation][*place as usize];
                         let cluster = run.columns.cluster(operation, run.columns.of(*place));
-                        self.run_one(instruction, (cluster, *unit), at, from, result)?;
+                        self.run_one(instruction, (cluster, *unit), at, (from, result), room)?;
                     }
                 }
             }
@@ -288,8 +298,8 @@ impl Scheduler<'_> {
         instruction: u32,
         (cluster, unit): (usize, usize),
         at: u64,
-        operands: [Source; 2],
-        register: Option<u16>,
+        (operands, register): ([Source; 2], Option<u16>),
+        room: &mut Room,
     ) -> Result<(), u64> {
         let graph = self.graph;
         self.issued[instruction as usize] = true;
@@ -297,7 +307,7 @@ impl Scheduler<'_> {
             Some(index) => Destination::Register(index),
             None => {
                 let write = at + self.geometry.latency(graph.function(instruction as usize)) + self.network;
-                Destination::Scratchpad(self.enter(instruction, cluster, write)?)
+                Destination::Scratchpad(self.enter(instruction, cluster, write, room)?)
             }
         };
         let (cluster, unit) = (cluster as u16, unit as u8);
@@ -312,13 +322,13 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// A value leaves the scratchpad in `at`, from its slot: once for all that receive it, as `left` says.
-    fn leave(&mut self, value: u32, at: u64, left: &mut HashSet<(u32, u64)>) -> Result<Slot, u64> {
+    /// A value leaves the scratchpad in `at`, from its slot: once for all that receive it in these cycles.
+    fn leave(&mut self, value: u32, at: u64, room: &mut Room) -> Result<Slot, u64> {
         let held = self.held[value as usize].ok_or(NEVER)?;
         if held.at >= at {
             return Err(held.at + 1 - at);
         }
-        if left.insert((value, at)) {
+        if room.leaves(value, at) {
             self.touch(value, at);
             self.reserve_bank(held.slot.bank, Way::Leave, at)?;
         }
@@ -326,9 +336,13 @@ impl Scheduler<'_> {
     }
 
     /// A value enters the scratchpad in `at`, in the bank of its cluster.
-    fn enter(&mut self, value: u32, cluster: usize, at: u64) -> Result<Slot, u64> {
-        self.preferred.insert(value, (cluster % self.banks.len()) as u16);
-        let (slot, from) = self.take_slot(value).map_err(|_| NEVER)?;
+    fn enter(&mut self, value: u32, cluster: usize, at: u64, room: &mut Room) -> Result<Slot, u64> {
+        let bank = (cluster % self.banks.len()) as u16;
+        self.preferred.insert(value, bank);
+        let (slot, from) = match self.room_in(bank, at, at, room) {
+            Some(place) => place,
+            None => self.take_slot(value).map_err(|_| NEVER)?,
+        };
         if from > at {
             return Err(from - at);
         }
@@ -345,13 +359,10 @@ impl Scheduler<'_> {
     }
 }
 
-/// Of every value that a run reads from the scratchpad, the cycle of the run in which it leaves there first.
-fn first_reads(run: &Run, plan: &Plan, network: u64) -> HashMap<u32, u64> {
-    let mut first: HashMap<u32, u64> = HashMap::new();
-    let mut read = |value: u32, cycle: u64| {
-        let leaves = cycle.saturating_sub(network);
-        first.entry(value).and_modify(|first| *first = leaves.min(*first)).or_insert(leaves);
-    };
+/// Of every value that a run reads from the scratchpad, the cycles of the run in which it leaves there, in order.
+fn reads(run: &Run, plan: &Plan, network: u64) -> HashMap<u32, Vec<u64>> {
+    let mut reads: HashMap<u32, Vec<u64>> = HashMap::new();
+    let mut read = |value: u32, cycle: u64| reads.entry(value).or_default().push(cycle.saturating_sub(network));
     for (cycle, row, what) in &plan.placed.moves {
         let row = &run.rows[*row];
         match what {
@@ -373,7 +384,11 @@ fn first_reads(run: &Run, plan: &Plan, network: u64) -> HashMap<u32, u64> {
             Move::WriteBack(..) => {}
         }
     }
-    first
+    for cycles in reads.values_mut() {
+        cycles.sort_unstable();
+        cycles.dedup();
+    }
+    reads
 }
 
 fn value(run: &Run, row: &Row, operation: usize, operand: Operand) -> u32 {

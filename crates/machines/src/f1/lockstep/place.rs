@@ -212,6 +212,21 @@ impl<'a> Given<'a> {
         Self { pattern, columns, leaves, ready, machine, geometry, latencies, staggers, attempts: Cell::new(0) }
     }
 
+    /// The results of the row before that an instruction reads, in any row.
+    pub fn reads_of_the_row_before(&self, place: u32) -> Vec<u32> {
+        let mut read = Vec::new();
+        for operand in &self.pattern.operands[place as usize] {
+            let Operand::Outside(index) = *operand else { continue };
+            for (row, ready) in self.ready.iter().enumerate() {
+                match ready[index as usize] {
+                    Ready::From(of, made) if of + 1 == row && !read.contains(&made) => read.push(made),
+                    _ => {}
+                }
+            }
+        }
+        read
+    }
+
     /// Cycles that the busiest kind of unit takes for an operation in each cluster.
     pub fn bound(&self) -> u64 {
         let beats = UnitKind::ALL.map(|kind| {
@@ -450,6 +465,9 @@ impl<'a> Placer<'a> {
         if self.settled[self.value(row, place)] {
             return Some(());
         }
+        if self.awaits(row, place) {
+            return None;
+        }
         self.here = self.columns.of(place);
         let users = &self.pattern.users[place as usize];
         let products = !users.is_empty() && users.iter().all(|&user| self.only_waits_for(user, place));
@@ -472,6 +490,17 @@ impl<'a> Placer<'a> {
         }
         self.set_settled(row, place);
         Some(())
+    }
+
+    /// Whether it reads a result of an earlier row that has no place yet.
+    fn awaits(&self, row: usize, place: u32) -> bool {
+        self.pattern.operands[place as usize].iter().any(|operand| match *operand {
+            Operand::Outside(index) => match self.ready[row][index as usize] {
+                Ready::From(row, place) => !self.settled[self.value(row, place)],
+                Ready::Now => false,
+            },
+            _ => false,
+        })
     }
 
     fn set_settled(&mut self, row: usize, place: u32) {

@@ -73,6 +73,8 @@ pub struct Search<'a> {
     given: &'a Given<'a>,
     rows: usize,
     stages: Vec<Vec<Vec<u32>>>,
+    /// What each instruction reads of the row before.
+    reads: Vec<Vec<u32>>,
     best: Option<Tried>,
     current: Option<Tried>,
     state: u64,
@@ -83,7 +85,8 @@ impl<'a> Search<'a> {
     pub fn new(given: &'a Given<'a>, rows: usize) -> Self {
         // The state of a generator of steps, any number: the same search each time.
         let state = 0x9e37_79b9_7f4a_7c15;
-        Self { given, rows, stages: given.pattern.stages(), best: None, current: None, state }
+        let reads = (0..given.pattern.len() as u32).map(|place| given.reads_of_the_row_before(place)).collect();
+        Self { given, rows, stages: given.pattern.stages(), reads, best: None, current: None, state }
     }
 
     /// Tries the first ways, and steps from the best of them, as long as instructions have been tried in fewer places than `effort` and
@@ -204,16 +207,25 @@ impl<'a> Search<'a> {
             Self::merged(own.copied())
         });
         let own: Vec<u32> = middle.iter().flatten().flatten().copied().chain(last).collect();
+        // What prepares the next operation comes no sooner than what it reads of this one; of two limbs the one whose values come first.
+        let mut index = vec![0; self.given.pattern.len()];
+        own.iter().zip(1..).for_each(|(&place, behind)| index[place as usize] = behind);
+        let read = |task: &Vec<u32>| {
+            let made = task.iter().flat_map(|&place| &self.reads[place as usize]);
+            made.map(|&place| index[place as usize]).max().unwrap_or(0)
+        };
+        let mut ahead: Vec<(usize, &Vec<u32>)> = first.iter().flatten().map(|task| (read(task), task)).collect();
+        ahead.sort_by_key(|&(read, _)| read);
+        let wanted = way.ahead.iter().map(|part| (part * own.len() as f64).ceil() as usize);
+        let mut ahead = ahead.iter().zip(wanted).map(|(&(read, task), wanted)| (read.max(wanted), task)).peekable();
         let mut order: Order = Vec::with_capacity(self.given.pattern.len());
-        let mut next = 0;
         for (index, &place) in own.iter().enumerate() {
-            while next < prepared && way.ahead[next] * own.len() as f64 <= index as f64 {
-                order.extend(first[0][next].iter().map(|&place| (true, place)));
-                next += 1;
+            while let Some((_, task)) = ahead.next_if(|&(begin, _)| begin <= index) {
+                order.extend(task.iter().map(|&place| (true, place)));
             }
             order.push((false, place));
         }
-        order.extend(first.iter().flat_map(|tasks| &tasks[next..]).flatten().map(|&place| (true, place)));
+        order.extend(ahead.flat_map(|(_, task)| task).map(|&place| (true, place)));
         Choice { order, registers: way.registers, eager: way.eager, patient: way.patient, prompt: way.prompt }
     }
 }

@@ -189,13 +189,22 @@ fn a_program_is_tried_with_groups_that_clusters_share_evenly() {
         translate(&build(Operation::Permute, shape).expect("a program"), geometry.subpolynomials()).expect("a graph");
     let instructions = translation.graph.len();
     let widths = |ordered: &Ordered| ordered.groups.iter().map(|group| group.operations).collect::<Vec<_>>();
-    let (full, even) = orders(translation.clone(), instructions, &machine, &geometry);
+    let (full, others) = orders(translation.clone(), instructions, &machine, &geometry);
     assert_eq!(widths(&full), [3, 3]);
-    assert_eq!(even.as_ref().map(widths), Some(vec![2, 2, 2]));
+    assert_eq!(others.iter().map(widths).collect::<Vec<_>>(), [[2, 2, 2]]);
     // Not of a longer program, and not where that is no other order.
-    assert!(orders(translation.clone(), instructions - 1, &machine, &geometry).1.is_none());
-    let three = F1 { clusters: 3, ..machine };
-    assert!(orders(translation, instructions, &three, &geometry).1.is_none());
+    assert!(orders(translation.clone(), instructions - 1, &machine, &geometry).1.is_empty());
+    let three = F1 { clusters: 3, ..machine.clone() };
+    assert!(orders(translation, instructions, &three, &geometry).1.is_empty());
+    // Four in step, as equal operations of two groups in a row; those of one group have nothing to go in step with.
+    for (rounds, widest) in [(1, None), (2, Some(vec![4, 4]))] {
+        let shape = Shape { ciphertexts: 4, rounds, ..shape };
+        let program = build(Operation::Permute, shape).expect("a program");
+        let translation = translate(&program, geometry.subpolynomials()).expect("a graph");
+        let (_, others) = orders(translation, usize::MAX, &machine, &geometry);
+        let four = others.iter().map(widths).find(|widths| widths.contains(&4));
+        assert_eq!(four, widest, "{rounds} rounds");
+    }
 }
 
 #[test]
