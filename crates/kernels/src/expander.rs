@@ -242,6 +242,12 @@ impl Generator {
         let mask = _mm256_set1_epi64x((u64::MAX >> (u64::BITS - self.modulus.bits())) as i64);
         // Of orders that the compiler does not see it makes no two shuffles of words in place of one of bytes.
         let [by_16, by_8] = std::hint::black_box(&TURNS);
+        macro_rules! turned {
+            ($words:expr, $order:expr) => {
+                // SAFETY: an order has the 32 bytes of a vector.
+                _mm256_shuffle_epi8($words, unsafe { _mm256_loadu_si256($order.as_ptr().cast()) })
+            };
+        }
         self.state.count();
         let mut beyond = _mm256_setzero_si256();
         let numbers = residues.as_mut_ptr();
@@ -255,10 +261,9 @@ impl Generator {
                 ($target:literal, $mixed:literal, $addend:literal, $bits:literal) => {
                     v[$target] = _mm256_add_epi32(v[$target], v[$addend]);
                     let mixed = _mm256_xor_si256(v[$mixed], v[$target]);
-                    // SAFETY: an order has the 32 bytes of a vector.
                     v[$mixed] = match $bits {
-                        16 => _mm256_shuffle_epi8(mixed, unsafe { _mm256_loadu_si256(by_16.as_ptr().cast()) }),
-                        8 => _mm256_shuffle_epi8(mixed, unsafe { _mm256_loadu_si256(by_8.as_ptr().cast()) }),
+                        16 => turned!(mixed, by_16),
+                        8 => turned!(mixed, by_8),
                         bits => _mm256_or_si256(
                             _mm256_sll_epi32(mixed, _mm_cvtsi32_si128(bits)),
                             _mm256_srl_epi32(mixed, _mm_cvtsi32_si128(32 - bits)),

@@ -345,10 +345,12 @@ unsafe fn reduce_centred_from<V: Floats>(modulus: Modulus, target: &mut [u64], s
 unsafe fn reduce_signed<V: Floats>(modulus: Modulus, target: &mut [u64], source: &[i64]) -> usize {
     // SAFETY: i64 and u64 are of one size, and every pattern is a value of both.
     let source = unsafe { std::slice::from_raw_parts(source.as_ptr().cast::<u64>(), source.len()) };
-    // SAFETY: the set is present, here and below.
+    // SAFETY: the set is present.
     let q = unsafe { Residues::<V>::new(modulus.value()) };
-    let (half, middle) = unsafe { (V::splat_word(1 << (WORD_BITS - 1)), V::splat((1u64 << (WORD_BITS - 1)) as f64)) };
-    let (mut all, mut bits) = (unsafe { V::splat_word(0) }, [0; BLOCK]);
+    const HALF: u64 = 1 << (WORD_BITS - 1);
+    // SAFETY: the set is present.
+    let (half, middle, mut all) = unsafe { (V::splat_word(HALF), V::splat(HALF as f64), V::splat_word(0)) };
+    let mut bits = [0; BLOCK];
     let done = each_register!(target, |source| {
         let raised = V::add_words(source, half);
         all = V::or_words(all, raised);
