@@ -293,4 +293,9 @@ TABLES = {
     "rns-avx2": ("bench-rns-avx2", RNS, rns),
     "bootstrapping-avx512": ("bench-bootstrap-avx512", BOOTSTRAPPING, bootstrapping),
     "bootstrapping-avx2": ("bench-bootstrap-avx2", BOOTSTRAPPING, bootstrapping),
+    "tfhe-avx512-zen4": ("bench-tfhe-avx512-zen4", TFHE, tfhe),
+    "tfhe-avx2-zen4": ("bench-tfhe-avx2-zen4", TFHE, tfhe),
+    "rns-avx512-zen4": ("bench-rns-avx512-zen4", RNS, rns),
+    "rns-avx2-zen4": ("bench-rns-avx2-zen4", RNS, rns),
+    "bootstrapping-avx2-zen4": ("bench-bootstrap-avx2-zen4", BOOTSTRAPPING, bootstrapping),
 }

@@ -42,12 +42,29 @@ const FRONT: [[u32; 8]; 16] = {
     orders
 };
 
+/// Where the bytes of words come from that turn by 16 bits and by 8.
+#[cfg(target_arch = "x86_64")]
+const TURNS: [[u8; 32]; 2] = {
+    let mut turns = [[0; 32]; 2];
+    let mut byte = 0;
+    while byte < 32 {
+        // The shuffle counts within sixteen bytes.
+        let word = byte % 16 / 4 * 4;
+        turns[0][byte] = (word + (byte + 2) % 4) as u8;
+        turns[1][byte] = (word + (byte + 3) % 4) as u8;
+        byte += 1;
+    }
+    turns
+};
+
 type Row = [u32; LANES];
 
 /// Sixteen blocks.
 type Group = [Row; 16];
 
-/// ChaCha's state, a word of all sixteen blocks in each row.
+/// ChaCha's state, a word of all sixteen blocks in each row, which is a line.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
 struct State {
     rows: [Row; 16],
     counter: u64,
@@ -94,10 +111,10 @@ impl State {
     /// Numbers the next sixteen blocks.
     #[inline(always)]
     fn count(&mut self) {
+        // A multiple of sixteen: no lane carries.
         for lane in 0..LANES {
-            let counter = self.counter + lane as u64;
-            self.rows[12][lane] = counter as u32;
-            self.rows[13][lane] = (counter >> 32) as u32;
+            self.rows[12][lane] = self.counter as u32 | lane as u32;
+            self.rows[13][lane] = (self.counter >> 32) as u32;
         }
         self.counter += LANES as u64;
     }
@@ -144,10 +161,16 @@ fn accept(modulus: Modulus, group: &Group, residues: &mut [u64; GROUP]) -> usize
     filled
 }
 
-/// The uniform residues of one stream of a seed, piece after piece.
-pub struct UniformStream {
+/// What gives groups.
+#[derive(Clone, Copy)]
+struct Generator {
     state: State,
     modulus: Modulus,
+}
+
+/// The uniform residues of one stream of a seed, piece after piece.
+pub struct UniformStream {
+    generator: Generator,
     /// Residues of a group of which a piece took only the first.
     rest: [u64; GROUP],
     /// Which of them are left.
@@ -157,7 +180,7 @@ pub struct UniformStream {
 impl UniformStream {
     /// Stream `stream` of `seed`, from its beginning.
     pub fn new(seed: &[u8; 32], stream: u64, modulus: Modulus) -> Self {
-        Self { state: State::new(seed, stream), modulus, rest: [0; GROUP], left: 0..0 }
+        Self { generator: Generator { state: State::new(seed, stream), modulus }, rest: [0; GROUP], left: 0..0 }
     }
 
     /// Fills `residues` with the next ones.
@@ -165,27 +188,32 @@ impl UniformStream {
         match Isa::best() {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the set is present.
-            Isa::Avx512 => self.fill_by(residues, |stream, group| unsafe { stream.group_avx512(group) }),
+            Isa::Avx512 => self.fill_by(residues, |generator, group| unsafe { generator.group_avx512(group) }),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the set is present.
-            Isa::Avx2 => self.fill_by(residues, |stream, group| unsafe { stream.group_avx2(group) }),
-            _ => self.fill_by(residues, Self::group),
+            Isa::Avx2 => self.fill_by(residues, |generator, group| unsafe { generator.group_avx2(group) }),
+            _ => self.fill_by(residues, Generator::group),
         }
     }
 
     /// Fills `residues`, groups by `group`, which puts the residues of the next one at the front and gives how many they are.
+    ///
+    /// The generator works beside what `group` puts on the stack: where the two are a multiple of 4 KiB apart, loads of one wait for stores to the other, which
+    /// took half as long again.
     #[inline(always)]
-    fn fill_by(&mut self, residues: &mut [u64], group: impl Fn(&mut Self, &mut [u64; GROUP]) -> usize) {
+    fn fill_by(&mut self, residues: &mut [u64], group: impl Fn(&mut Generator, &mut [u64; GROUP]) -> usize) {
         let mut filled = self.take_rest(residues);
+        let mut generator = self.generator;
         while residues.len() - filled >= GROUP {
-            filled += group(self, residues[filled..].first_chunk_mut().expect("a group's length"));
+            filled += group(&mut generator, residues[filled..].first_chunk_mut().expect("a group's length"));
         }
         while filled < residues.len() {
             let mut rest = [0; GROUP];
-            self.left = 0..group(self, &mut rest);
+            self.left = 0..group(&mut generator, &mut rest);
             self.rest = rest;
             filled += self.take_rest(&mut residues[filled..]);
         }
+        self.generator = generator;
     }
 
     /// Moves what is left of the last group to the front of `residues`. Gives how many it was.
@@ -196,7 +224,9 @@ impl UniformStream {
         residues[..count].copy_from_slice(&self.rest[taken]);
         count
     }
+}
 
+impl Generator {
     /// The residues of the next group, at the front of `residues`. Gives how many they are.
     fn group(&mut self, residues: &mut [u64; GROUP]) -> usize {
         accept(self.modulus, &self.state.next(), residues)
@@ -207,14 +237,21 @@ impl UniformStream {
     #[target_feature(enable = "avx2")]
     fn group_avx2(&mut self, residues: &mut [u64; GROUP]) -> usize {
         use std::arch::x86_64::*;
-        // Residues have 61 bits at most, so that signed comparisons do.
-        let q = _mm256_set1_epi64x(self.modulus.value() as i64);
+        // Residues have 61 bits at most: what is beyond the largest has a sign in the difference to it.
+        let largest = _mm256_set1_epi64x(self.modulus.value() as i64 - 1);
         let mask = _mm256_set1_epi64x((u64::MAX >> (u64::BITS - self.modulus.bits())) as i64);
-        let by_16 = _mm256_broadcastsi128_si256(_mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
-        let by_8 = _mm256_broadcastsi128_si256(_mm_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14));
+        // Of orders that the compiler does not see it makes no two shuffles of words in place of one of bytes.
+        let [by_16, by_8] = std::hint::black_box(&TURNS);
+        macro_rules! turned {
+            ($words:expr, $order:expr) => {
+                // SAFETY: an order has the 32 bytes of a vector.
+                _mm256_shuffle_epi8($words, unsafe { _mm256_loadu_si256($order.as_ptr().cast()) })
+            };
+        }
         self.state.count();
-        let mut halves = [[_mm256_setzero_si256(); 16]; 2];
-        for (half, words) in halves.iter_mut().enumerate() {
+        let mut beyond = _mm256_setzero_si256();
+        let numbers = residues.as_mut_ptr();
+        for half in 0..2 {
             // SAFETY: a row has the 64 bytes of two vectors.
             let first: [__m256i; 16] = std::array::from_fn(|row| unsafe {
                 _mm256_loadu_si256(self.state.rows[row][8 * half..].as_ptr().cast())
@@ -225,8 +262,8 @@ impl UniformStream {
                     v[$target] = _mm256_add_epi32(v[$target], v[$addend]);
                     let mixed = _mm256_xor_si256(v[$mixed], v[$target]);
                     v[$mixed] = match $bits {
-                        16 => _mm256_shuffle_epi8(mixed, by_16),
-                        8 => _mm256_shuffle_epi8(mixed, by_8),
+                        16 => turned!(mixed, by_16),
+                        8 => turned!(mixed, by_8),
                         bits => _mm256_or_si256(
                             _mm256_sll_epi32(mixed, _mm_cvtsi32_si128(bits)),
                             _mm256_srl_epi32(mixed, _mm_cvtsi32_si128(32 - bits)),
@@ -236,20 +273,24 @@ impl UniformStream {
             }
             double_rounds!(step);
             for row in 0..16 {
-                words[row] = _mm256_and_si256(_mm256_add_epi32(v[row], first[row]), mask);
+                let words = _mm256_and_si256(_mm256_add_epi32(v[row], first[row]), mask);
+                beyond = _mm256_or_si256(beyond, _mm256_sub_epi64(largest, words));
+                // SAFETY: four numbers of the GROUP, of which a row has eight.
+                unsafe { _mm256_storeu_si256(numbers.add(8 * row + 4 * half).cast(), words) };
             }
         }
+        if _mm256_movemask_pd(_mm256_castsi256_pd(beyond)) == 0 {
+            return GROUP;
+        }
         let mut filled = 0;
-        for row in 0..16 {
-            for words in &halves {
-                let kept = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(q, words[row]))) as usize;
-                // SAFETY: eight numbers of an order; each vector before has counted four words at most, so those written here end within the GROUP.
-                unsafe {
-                    let order = _mm256_loadu_si256(FRONT[kept].as_ptr().cast());
-                    let packed = _mm256_permutevar8x32_epi32(words[row], order);
-                    _mm256_storeu_si256(residues.as_mut_ptr().add(filled).cast(), packed);
-                }
-                filled += kept.count_ones() as usize;
+        for at in (0..GROUP).step_by(4) {
+            // SAFETY: four numbers that have not been written over, since no more have been taken than lie before them; eight numbers of an order.
+            unsafe {
+                let words = _mm256_loadu_si256(numbers.add(at).cast());
+                let skipped = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_sub_epi64(largest, words))) as usize;
+                let order = _mm256_loadu_si256(FRONT[15 - skipped].as_ptr().cast());
+                _mm256_storeu_si256(numbers.add(filled).cast(), _mm256_permutevar8x32_epi32(words, order));
+                filled += 4 - skipped.count_ones() as usize;
             }
         }
         filled
@@ -260,7 +301,7 @@ impl UniformStream {
     #[target_feature(enable = "avx512f")]
     fn group_avx512(&mut self, residues: &mut [u64; GROUP]) -> usize {
         use std::arch::x86_64::*;
-        let q = _mm512_set1_epi64(self.modulus.value() as i64);
+        let largest = _mm512_set1_epi64(self.modulus.value() as i64 - 1);
         let mask = _mm512_set1_epi64((u64::MAX >> (u64::BITS - self.modulus.bits())) as i64);
         self.state.count();
         // SAFETY: a row has the 64 bytes of a vector.
@@ -274,14 +315,26 @@ impl UniformStream {
             };
         }
         double_rounds!(step);
-        let mut filled = 0;
+        let numbers = residues.as_mut_ptr();
+        let mut beyond = _mm512_setzero_si512();
         for row in 0..16 {
-            let numbers = _mm512_and_si512(_mm512_add_epi32(v[row], first[row]), mask);
-            let kept = _mm512_cmplt_epu64_mask(numbers, q);
-            let packed = _mm512_maskz_compress_epi64(kept, numbers);
-            // SAFETY: each row before has counted eight words at most, so those written here end within the GROUP of sixteen rows.
-            unsafe { _mm512_storeu_si512(residues.as_mut_ptr().add(filled).cast(), packed) };
-            filled += kept.count_ones() as usize;
+            let words = _mm512_and_si512(_mm512_add_epi32(v[row], first[row]), mask);
+            beyond = _mm512_or_si512(beyond, _mm512_sub_epi64(largest, words));
+            // SAFETY: eight numbers of the GROUP of sixteen rows.
+            unsafe { _mm512_storeu_si512(numbers.add(8 * row).cast(), words) };
+        }
+        if _mm512_test_epi64_mask(beyond, _mm512_set1_epi64(i64::MIN)) == 0 {
+            return GROUP;
+        }
+        let mut filled = 0;
+        for at in (0..GROUP).step_by(8) {
+            // SAFETY: eight numbers that have not been written over, since no more have been taken than lie before them.
+            unsafe {
+                let words = _mm512_loadu_si512(numbers.add(at).cast());
+                let kept = _mm512_cmple_epu64_mask(words, largest);
+                _mm512_storeu_si512(numbers.add(filled).cast(), _mm512_maskz_compress_epi64(kept, words));
+                filled += kept.count_ones() as usize;
+            }
         }
         filled
     }
@@ -314,7 +367,7 @@ mod tests {
             let mut fast = vec![0; 1_000];
             UniformStream::new(&seed(1), 7, modulus).fill(&mut fast);
             let mut portable = vec![0; 1_000];
-            UniformStream::new(&seed(1), 7, modulus).fill_by(&mut portable, UniformStream::group);
+            UniformStream::new(&seed(1), 7, modulus).fill_by(&mut portable, Generator::group);
             assert_eq!(fast, portable, "{modulus:?}");
             let mut generator = ChaCha8Rng::from_seed(seed(1));
             generator.set_stream(7);
@@ -349,7 +402,7 @@ mod tests {
                 let mut stream = UniformStream::new(&seed(1), 0, modulus);
                 let mut pieces = vec![0; 5_000];
                 for piece in pieces.chunks_mut(length.max(1)) {
-                    if portable { stream.fill_by(piece, UniformStream::group) } else { stream.fill(piece) }
+                    if portable { stream.fill_by(piece, Generator::group) } else { stream.fill(piece) }
                 }
                 assert_eq!(pieces, long, "{length}");
             }

@@ -143,10 +143,7 @@ pub(super) unsafe fn product<V: Lanes>(
                 for level in 0..levels {
                     let spectrum = scratch.spectra.add((column * levels + level) * length + first * eighth);
                     let field = Field::new(preparation, level as u32, first % 2 == 1);
-                    for lane in parts::<V>() {
-                        let digits = Digits { pairs: pairs.add(lane), field };
-                        columns_down::<V>(plan, digits, scratch.points.add(lane), spectrum.add(lane));
-                    }
+                    columns_down::<V>(plan, Digits { pairs, field }, scratch.points, spectrum);
                 }
             }
         }
@@ -163,10 +160,7 @@ pub(super) unsafe fn product<V: Lanes>(
             for first in 0..8 {
                 ahead.step::<V>(1);
                 let spectrum = scratch.spectra.add(column * length + first * eighth);
-                for lane in parts::<V>() {
-                    let (points, pairs) = (scratch.points.add(lane), scratch.pairs.add(lane));
-                    columns_up::<V>(plan, first, spectrum.add(lane), points, pairs, rounding);
-                }
+                columns_up::<V>(plan, first, spectrum, scratch.points, scratch.pairs, rounding);
             }
             for at in (0..degree).step_by(STEP) {
                 let to = accumulators.add(column * degree + at);
@@ -176,7 +170,7 @@ pub(super) unsafe fn product<V: Lanes>(
     }
 }
 
-/// The lanes that `V`'s vectors begin with. Functions below take pointers to numbers of the first of a vector's lanes.
+/// The lanes that `V`'s vectors begin with. A line has the numbers of all lanes: loops go through its vectors before the next line.
 #[inline(always)]
 fn parts<V: Lanes>() -> impl Iterator<Item = usize> {
     (0..LANE_BATCH).step_by(V::WIDTH)
@@ -218,14 +212,16 @@ unsafe fn columns_down<V: Lanes>(plan: &Plan, digits: Digits, points: *mut f64, 
             }
         }
         for block in 0..plan.points / BLOCK {
-            let (from, to) = (points.add(block * EIGHT), to.add(block * EIGHT));
-            let mut x = [zero::<V>(); 8];
-            for (r, x) in x.iter_mut().enumerate() {
-                *x = read(from, 8 * r);
-            }
-            node_down::<V, 3>(&mut x, plan.blocks.as_ptr().add(block * BLOCK_TWIDDLES));
-            for (r, x) in x.iter().enumerate() {
-                write(*x, to, 8 * r);
+            for lane in parts::<V>() {
+                let (from, to) = (points.add(block * EIGHT + lane), to.add(block * EIGHT + lane));
+                let mut x = [zero::<V>(); 8];
+                for (r, x) in x.iter_mut().enumerate() {
+                    *x = read(from, 8 * r);
+                }
+                node_down::<V, 3>(&mut x, plan.blocks.as_ptr().add(block * BLOCK_TWIDDLES));
+                for (r, x) in x.iter().enumerate() {
+                    write(*x, to, 8 * r);
+                }
             }
         }
     }
@@ -252,15 +248,18 @@ unsafe fn first<V: Lanes, const R: u32, const BLOCKS: usize>(
     unsafe {
         let numbers = pass.down.as_ptr();
         for i in 0..stride {
-            let mut x = [zero::<V>(); 8];
-            for (r, x) in x.iter_mut().enumerate().take(1 << R) {
-                let at = pairs.add((r * stride + i) * LANE_BATCH);
-                let im = V::from_field(at.add(points * LANE_BATCH), field);
-                *x = Complex { re: V::from_field(at, field), im };
-            }
-            node_down::<V, R>(&mut x, numbers);
-            for (r, x) in x.iter().enumerate().take(1 << R) {
-                write(*x, to, 8 * (r * stride + i));
+            for lane in parts::<V>() {
+                let (pairs, to) = (pairs.add(lane), to.add(lane));
+                let mut x = [zero::<V>(); 8];
+                for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                    let at = pairs.add((r * stride + i) * LANE_BATCH);
+                    let im = V::from_field(at.add(points * LANE_BATCH), field);
+                    *x = Complex { re: V::from_field(at, field), im };
+                }
+                node_down::<V, R>(&mut x, numbers);
+                for (r, x) in x.iter().enumerate().take(1 << R) {
+                    write(*x, to, 8 * (r * stride + i));
+                }
             }
         }
     }
@@ -276,13 +275,16 @@ unsafe fn middle_down<V: Lanes, const R: u32, const BLOCKS: usize>(plan: &Plan, 
         for node in 0..1usize << pass.depth {
             let numbers = pass.down.as_ptr().wrapping_add(node * NUMBERS);
             for i in 0..stride {
-                let mut x = [zero::<V>(); 8];
-                for (r, x) in x.iter_mut().enumerate().take(1 << R) {
-                    *x = read(points, 8 * (node * size + r * stride + i));
-                }
-                node_down::<V, R>(&mut x, numbers);
-                for (r, x) in x.iter().enumerate().take(1 << R) {
-                    write(*x, points, 8 * (node * size + r * stride + i));
+                for lane in parts::<V>() {
+                    let points = points.add(lane);
+                    let mut x = [zero::<V>(); 8];
+                    for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                        *x = read(points, 8 * (node * size + r * stride + i));
+                    }
+                    node_down::<V, R>(&mut x, numbers);
+                    for (r, x) in x.iter().enumerate().take(1 << R) {
+                        write(*x, points, 8 * (node * size + r * stride + i));
+                    }
                 }
             }
         }
@@ -530,16 +532,18 @@ unsafe fn columns_up<V: Lanes>(
     unsafe {
         let w = OfLanes::<false> { numbers: plan.block_up.as_ptr(), node: at };
         for block in 0..plan.points / BLOCK {
-            let (from, to) = (from.add(block * EIGHT), points.add(block * EIGHT));
-            let mut x = [zero::<V>(); 8];
-            for (r, x) in x.iter_mut().enumerate() {
-                *x = read(from, 8 * r);
-            }
-            let mut x = reversed::<_, 3>(x);
-            levels::<V, 3, false>(&mut x, w);
-            let x = reversed::<_, 3>(x);
-            for (r, x) in x.iter().enumerate() {
-                write(*x, to, 8 * r);
+            for lane in parts::<V>() {
+                let (from, to) = (from.add(block * EIGHT + lane), points.add(block * EIGHT + lane));
+                let mut x = [zero::<V>(); 8];
+                for (r, x) in x.iter_mut().enumerate() {
+                    *x = read(from, 8 * r);
+                }
+                let mut x = reversed::<_, 3>(x);
+                levels::<V, 3, false>(&mut x, w);
+                let x = reversed::<_, 3>(x);
+                for (r, x) in x.iter().enumerate() {
+                    write(*x, to, 8 * r);
+                }
             }
         }
         let Some((head, rest)) = plan.passes.split_first() else { return };
@@ -594,13 +598,16 @@ unsafe fn middle_up<V: Lanes, const R: u32, const BLOCKS: usize>(
     unsafe {
         for node in 0..1usize << pass.depth {
             for i in 0..stride {
-                let mut x = [zero::<V>(); 8];
-                for (r, x) in x.iter_mut().enumerate().take(1 << R) {
-                    *x = read(points, 8 * (node * size + r * stride + i));
-                }
-                let x = node_up::<V, R>(x, pass.up.as_ptr().add(8 * NUMBERS * i + at));
-                for (r, x) in x.iter().enumerate().take(1 << R) {
-                    write(*x, points, 8 * (node * size + r * stride + i));
+                for lane in parts::<V>() {
+                    let points = points.add(lane);
+                    let mut x = [zero::<V>(); 8];
+                    for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                        *x = read(points, 8 * (node * size + r * stride + i));
+                    }
+                    let x = node_up::<V, R>(x, pass.up.as_ptr().add(8 * NUMBERS * i + at));
+                    for (r, x) in x.iter().enumerate().take(1 << R) {
+                        write(*x, points, 8 * (node * size + r * stride + i));
+                    }
                 }
             }
         }
@@ -646,27 +653,30 @@ unsafe fn untwisted<V: Lanes, const R: u32, const BLOCKS: usize, const BOUNDED: 
         let bias = V::splat(bias);
         let (numbers, untwist) = (pass.up.as_ptr().add(at), plan.untwist.as_ptr().add(at));
         for i in 0..stride {
-            let mut x = [zero::<V>(); 8];
-            for (r, x) in x.iter_mut().enumerate().take(1 << R) {
-                *x = read(from, 8 * (r * stride + i));
-            }
-            let x = node_up::<V, R>(x, numbers.add(8 * NUMBERS * i));
-            for (r, x) in x.iter().enumerate().take(1 << R) {
-                let z = untwist.add(16 * (r * stride + i));
-                let z = Complex { re: V::splat(*z), im: V::splat(*z.add(8)) };
-                let mut re = x.im.neg_mul_add(z.im, x.re.mul_add(z.re, bias));
-                let mut im = x.re.mul_add(z.im, x.im.mul_add(z.re, bias));
-                if !BOUNDED {
-                    re = re.reduce_32().add(V::splat(magic(0)));
-                    im = im.reduce_32().add(V::splat(magic(0)));
+            for lane in parts::<V>() {
+                let (from, sums) = (from.add(lane), sums.add(lane));
+                let mut x = [zero::<V>(); 8];
+                for (r, x) in x.iter_mut().enumerate().take(1 << R) {
+                    *x = read(from, 8 * (r * stride + i));
                 }
-                let to = sums.add((r * stride + i) * LANE_BATCH);
-                if ODD {
-                    re.store_above(to);
-                    im.store_above(to.add(points * LANE_BATCH));
-                } else {
-                    re.store(to);
-                    im.store(to.add(points * LANE_BATCH));
+                let x = node_up::<V, R>(x, numbers.add(8 * NUMBERS * i));
+                for (r, x) in x.iter().enumerate().take(1 << R) {
+                    let z = untwist.add(16 * (r * stride + i));
+                    let z = Complex { re: V::splat(*z), im: V::splat(*z.add(8)) };
+                    let mut re = x.im.neg_mul_add(z.im, x.re.mul_add(z.re, bias));
+                    let mut im = x.re.mul_add(z.im, x.im.mul_add(z.re, bias));
+                    if !BOUNDED {
+                        re = re.reduce_32().add(V::splat(magic(0)));
+                        im = im.reduce_32().add(V::splat(magic(0)));
+                    }
+                    let to = sums.add((r * stride + i) * LANE_BATCH);
+                    if ODD {
+                        re.store_above(to);
+                        im.store_above(to.add(points * LANE_BATCH));
+                    } else {
+                        re.store(to);
+                        im.store(to.add(points * LANE_BATCH));
+                    }
                 }
             }
         }

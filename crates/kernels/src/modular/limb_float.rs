@@ -340,15 +340,29 @@ unsafe fn reduce_centred_from<V: Floats>(modulus: Modulus, target: &mut [u64], s
     each_register!(target, |source| q.leave(q.reduce(q.enter(source).add_where_less(half, whole).sub(whole))))
 }
 
-/// x = h·2^32 + l, with h + 2^31 and l not negative.
+/// Integers from −2^51 on and below 2^51 are numbers at once; of others x = h·2^32 + l, with h + 2^31 and l not negative.
 #[inline(always)]
 unsafe fn reduce_signed<V: Floats>(modulus: Modulus, target: &mut [u64], source: &[i64]) -> usize {
-    // SAFETY: the set is present.
-    let q = unsafe { Residues::<V>::new(modulus.value()) };
-    // SAFETY: the set is present.
-    let (place, sign) = unsafe { (Residues::<V>::factor(modulus, modulus.reduce(1 << 32)), V::splat_word(1 << 63)) };
     // SAFETY: i64 and u64 are of one size, and every pattern is a value of both.
     let source = unsafe { std::slice::from_raw_parts(source.as_ptr().cast::<u64>(), source.len()) };
+    // SAFETY: the set is present.
+    let q = unsafe { Residues::<V>::new(modulus.value()) };
+    const HALF: u64 = 1 << (WORD_BITS - 1);
+    // SAFETY: the set is present.
+    let (half, middle, mut all) = unsafe { (V::splat_word(HALF), V::splat(HALF as f64), V::splat_word(0)) };
+    let mut bits = [0; BLOCK];
+    let done = each_register!(target, |source| {
+        let raised = V::add_words(source, half);
+        all = V::or_words(all, raised);
+        q.leave(q.reduce(q.enter(raised).sub(middle)))
+    });
+    // SAFETY: the set is present, and a block has the words of a register at least.
+    unsafe { V::store(bits.as_mut_ptr(), all) };
+    if bits.iter().all(|bits| bits >> WORD_BITS == 0) {
+        return done;
+    }
+    // SAFETY: the set is present.
+    let (place, sign) = unsafe { (Residues::<V>::factor(modulus, modulus.reduce(1 << 32)), V::splat_word(1 << 63)) };
     each_register!(target, |source| {
         let upper = V::shift_right_32(V::xor_words(source, sign));
         let lower = V::xor_words(source, V::xor_words(sign, V::shift_left_32(upper)));

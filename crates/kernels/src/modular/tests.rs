@@ -283,6 +283,12 @@ fn signed_integers_of_one_and_two_words() {
         let mut result = vec![u64::MAX; a.len()];
         limb.reduce_signed(&mut result, &narrow);
         assert!(result.iter().zip(&narrow).all(|(&r, &x)| r == expected(x.into())), "{limb:?}");
+        // All of 52 bits, with the ends of these.
+        let ends = [-1 << 51, (1 << 51) - 1, 0, -1];
+        let short = |(i, &x): (usize, &i64)| ends.get(i).copied().unwrap_or(x << 12 >> 12);
+        let short: Vec<i64> = narrow.iter().enumerate().map(short).collect();
+        limb.reduce_signed(&mut result, &short);
+        assert!(result.iter().zip(&short).all(|(&r, &x)| r == expected(x.into())), "{limb:?}");
         limb.reduce_signed_wide(&mut result, &wide);
         assert!(result.iter().zip(&wide).all(|(&r, &x)| r == expected(x)), "{limb:?}");
     });

@@ -108,10 +108,20 @@ pub(crate) fn plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb
     let (polynomial, limb) = (&program.plaintexts[key.plaintext as usize], ring.limb(key.limb));
     let mut words =
         AlignedTorus::made(program.degree.get(), |start, piece| polynomial.residues_from(limb, start, piece));
-    if key.domain == Domain::Evaluation {
-        ring.ntt(key.limb).forward(&mut words);
-    }
+    transform_plaintext(ring, key, &mut words);
     words
+}
+
+/// [`plaintext`], written over N `words`.
+pub(crate) fn write_plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb, words: &mut [u64]) {
+    program.plaintexts[key.plaintext as usize].residues_from(ring.limb(key.limb), 0, words);
+    transform_plaintext(ring, key, words);
+}
+
+fn transform_plaintext(ring: &Ring, key: PlaintextLimb, words: &mut [u64]) {
+    if key.domain == Domain::Evaluation {
+        ring.ntt(key.limb).forward(words);
+    }
 }
 
 /// The steps of a program, in its order.

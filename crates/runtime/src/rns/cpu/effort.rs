@@ -17,7 +17,7 @@ use polyfabric_program::rns::kernel::{KernelProgram, PublicPolynomial};
 use polyfabric_schemes::random::MaskSeed;
 use polyfabric_schemes::rns::sample::fill_mask;
 use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Ring};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A kind of work on the N words of one limb.
@@ -131,10 +131,15 @@ pub fn efforts(
         add(Effort::Forward, if limb.domain == Domain::Evaluation { uses } else { 0 });
     };
     if compact_plaintexts {
-        let uses = steps.steps.iter().flat_map(|step| &step.operands);
-        for place in uses {
-            if let Place::Plaintext(index) = place {
-                plaintext(&steps.plaintexts[*index as usize], 1);
+        // One that is used with both parts of a ciphertext is made once for both.
+        let mut last = HashMap::new();
+        for step in &steps.steps {
+            for place in &step.operands {
+                if let Place::Plaintext(index) = place
+                    && last.insert(step.limb, *index) != Some(*index)
+                {
+                    plaintext(&steps.plaintexts[*index as usize], 1);
+                }
             }
         }
     } else {

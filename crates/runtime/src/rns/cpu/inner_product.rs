@@ -7,6 +7,7 @@ use super::Executor;
 use super::execute::{Buffers, Regions, Words, regions};
 use super::schedule::Placed;
 use crate::rns::steps::{Place, Work};
+use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::expander::UniformStream;
 use polyfabric_kernels::memory::NextUse;
 use polyfabric_kernels::modular::{BLOCK, Limb, Rows};
@@ -42,7 +43,7 @@ enum Factors<'b> {
     /// Masks that are drawn region by region, into words of a region for each row.
     Drawn {
         streams: Vec<UniformStream>,
-        region: &'b mut [Vec<u64>],
+        region: &'b mut [AlignedTorus<u64>],
     },
 }
 
@@ -123,17 +124,25 @@ impl Member<'_, '_> {
 /// What a thread works with beside the buffers.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// Room for the words of keys that are not read as they are stored.
-    keys: Vec<Vec<u64>>,
+    /// Room for the words of keys that are not read as they are stored: no vector of them is in two lines.
+    keys: Vec<AlignedTorus<u64>>,
 }
 
 impl Scratch {
     /// `count` pieces, each as long as it has been needed so far, to be given back.
-    fn take(&mut self, count: usize) -> Vec<Vec<u64>> {
+    fn take(&mut self, count: usize) -> Vec<AlignedTorus<u64>> {
         let mut keys = std::mem::take(&mut self.keys);
-        keys.resize_with(keys.len().max(count), Vec::new);
+        keys.resize_with(keys.len().max(count), || AlignedTorus::zeros(0));
         keys
     }
+}
+
+/// The first `count` words of `room`, which gets as many.
+fn at_least(room: &mut AlignedTorus<u64>, count: usize) -> &mut [u64] {
+    if room.len() < count {
+        *room = AlignedTorus::zeros(count);
+    }
+    &mut room[..count]
 }
 
 impl Executor {
@@ -219,22 +228,28 @@ impl Executor {
     }
 
     /// Rows of a key, at limb `limb` of the ring, which has regions of `region` words.
-    fn key<'b>(&'b self, id: u32, rows: &'b [u16], limb: usize, region: usize, space: &'b mut [Vec<u64>]) -> Key<'b> {
+    fn key<'b>(
+        &'b self,
+        id: u32,
+        rows: &'b [u16],
+        limb: usize,
+        region: usize,
+        space: &'b mut [AlignedTorus<u64>],
+    ) -> Key<'b> {
         let (key, positions) = &self.keys[id as usize];
         // The keys have been checked: the limb is there.
         let position = positions[limb].unwrap_or(0);
         let (for_bodies, for_masks) = space.split_at_mut(rows.len());
-        let half = |space: &'b mut [Vec<u64>], part| match key.limb_in_blocks(part, position) {
+        let half = |space: &'b mut [AlignedTorus<u64>], part| match key.limb_in_blocks(part, position) {
             Some((words, width)) => Factors::InBlocks { words, width, count: key.gadget().terms().len(), rows },
             None if part == Part::Mask && key.mask_stream(0, position).is_some() => {
-                space.iter_mut().for_each(|row| row.resize(region, 0));
+                space.iter_mut().for_each(|row| _ = at_least(row, region));
                 let stream = |&row: &u16| key.mask_stream(usize::from(row), position);
                 Factors::Drawn { streams: rows.iter().filter_map(stream).collect(), region: space }
             }
             None => {
-                let expand = |(&row, space): (&u16, &'b mut Vec<u64>)| {
-                    space.resize(self.program.degree.get(), 0);
-                    key.limb(part, usize::from(row), position, space)
+                let expand = |(&row, space): (&u16, &'b mut AlignedTorus<u64>)| {
+                    key.limb(part, usize::from(row), position, at_least(space, self.program.degree.get()))
                 };
                 Factors::Apart(rows.iter().zip(space).map(expand).collect())
             }

@@ -14,6 +14,7 @@ use super::RunError;
 use super::bind::{check_inputs, check_keys, check_ring};
 use crate::Progress;
 use crate::rns::steps::{PlaintextLimb, Steps, plaintext};
+use execute::Made;
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::isa::Isa;
@@ -106,6 +107,8 @@ pub struct Executor {
     pool: Option<rayon::ThreadPool>,
     /// Buffers of earlier runs: their pages are there already.
     arenas: Mutex<Vec<Arena>>,
+    /// Limbs of public polynomials that were made where they are used: one for each thread.
+    rooms: Mutex<Vec<Made>>,
 }
 
 /// The buffers of one run, one after the other.
@@ -161,7 +164,8 @@ impl Executor {
             if options.compact_plaintexts { Vec::new() } else { steps.plaintexts.par_iter().map(prepare).collect() };
         let outputs = program.outputs.iter().map(|output| program.value(output.value).clone()).collect();
         let program = program.clone();
-        Ok(Self { program, ring, steps, schedule, keys: bound, plaintexts, outputs, pool, arenas: Mutex::default() })
+        let (arenas, rooms) = (Mutex::default(), Mutex::default());
+        Ok(Self { program, ring, steps, schedule, keys: bound, plaintexts, outputs, pool, arenas, rooms })
     }
 
     /// The program.
