@@ -8,6 +8,7 @@
 //! transforms come into this row's gaps. Of several ways to do so the shortest is taken.
 
 mod columns;
+mod given;
 mod pattern;
 mod place;
 mod reserve;
@@ -17,8 +18,9 @@ mod stagger;
 
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
+use given::{Given, Ready};
 use pattern::{Pattern, Values};
-use place::{Given, Ready, place};
+use place::place;
 use search::Search;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -1,6 +1,7 @@
 //! The way to place an operation that gives the shortest schedule: a search from a good one on.
 
-use super::place::{Given, Placed, place};
+use super::given::Given;
+use super::place::{Placed, place};
 
 /// Where in an operation the preparation of the next one begins and ends, at first, as parts of it.
 const AHEAD: [[f64; 2]; 3] = [[1.0, 1.0], [0.85, 0.9], [0.6, 1.0]];
