@@ -9,6 +9,7 @@
 #   make bench-gpu    bootstrapping on this computer's NVIDIA GPU, many sets and batches, beside tfhe-rs if nvcc and cmake are there (GPU_PEER= for ours alone); GPU_ARGS="--set morphling-I --batch 4096" for less
 #   make bench-gpu-rns  CKKS and BGV on this computer's NVIDIA GPU, bootstrapping too; GPU_ARGS="--case ckks-16" for less
 #   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
+#   make bench-types  does the peer's program fit the benchmark and tfhe-rs? Types only, a minute; our side's results are among the Rust tests
 #   make bench-integers  operations on encrypted integers side by side with tfhe-rs, in processor time
 #   make tfhe-rs      tests of the backend for tfhe-rs, and the Game of Life in its gates
 #   make bench-rns    CKKS and BGV side by side with Lattigo and OpenFHE (needs Go; OpenFHE needs Python 3.10)
@@ -42,7 +43,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
-.PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-crates test-kernels test-python bench bench-check \
+.PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-crates test-kernels test-python bench bench-check bench-types \
 	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 deny reproduce install wheel check-tools clean
 
 help:
@@ -89,9 +90,12 @@ test-full: install
 # The kernels' unit tests are built once, under AddressSanitizer.
 test-rust: test-crates test-kernels
 
+# Crates without an example in their documentation are not built once more for it.
+WITHOUT_EXAMPLES := $(foreach crate,$(wildcard crates/*),$(shell grep -rqE '^ *//[/!] ```' $(crate)/src || echo --exclude polyfabric-$(notdir $(crate))))
+
 test-crates: | check-tools
 	cargo test --workspace --exclude polyfabric-kernels --tests --locked
-	cargo test --workspace --doc --locked
+	cargo test --workspace $(WITHOUT_EXAMPLES) --doc --locked
 
 test-kernels: | check-tools
 	scripts/kernel-tests
@@ -132,6 +136,9 @@ bench-check: | check-tools
 	cd bench/tfhe/peer && cargo build --profile untimed --locked --target-dir $(TFHE_TARGET)
 	cargo build --workspace --bin polyfabric-bench-tfhe --locked
 	target/debug/polyfabric-bench-tfhe --peer $(TFHE_TARGET)/untimed/polyfabric-bench-peer --check
+
+bench-types: | check-tools
+	cd bench/tfhe/peer && cargo check --locked --target-dir $(TFHE_TARGET)
 
 # The compiler of the kernels is the package's, as for `--on gpu`.
 FIND_NVRTC = LD_LIBRARY_PATH=$$($(VENV)/bin/python -c "import nvidia; print(*(f'{path}/cu13/lib' for path in nvidia.__path__), sep=':')")

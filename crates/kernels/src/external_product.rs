@@ -242,16 +242,22 @@ mod tests {
 
     fn check<T: Torus>(log2_degree: u32, k: usize, gadget: Gadget) {
         let degree = RingDegree::new(1 << log2_degree).unwrap();
-        for (product, kind) in kinds::<T>(degree, gadget, k) {
-            let ggsw = torus_vector::<T>(product.ggsw_len(), 1);
-            let mut key = AlignedVector::zeros(product.key_len(false));
-            product.transform_key(&ggsw, false, &mut key);
-            let mut workspace = product.workspace();
-            for exponent in [0, 1, 333, degree.get() + 8] {
-                let start = torus_vector::<T>((k + 1) * degree.get(), 2);
-                let (mut fused, mut expected) = (start.clone(), start);
-                product.rotate_multiply_add(&key, &[], exponent, &mut fused, None, &mut workspace);
-                exact(degree, gadget, &ggsw, exponent, &mut expected);
+        let ggsw = torus_vector::<T>(ExternalProduct::<T>::new(degree, gadget, k, None).unwrap().ggsw_len(), 1);
+        let mut kinds: Vec<_> = kinds::<T>(degree, gadget, k)
+            .map(|(product, kind)| {
+                let mut key = AlignedVector::zeros(product.key_len(false));
+                product.transform_key(&ggsw, false, &mut key);
+                let workspace = product.workspace();
+                (product, kind, key, workspace)
+            })
+            .collect();
+        let start = torus_vector::<T>((k + 1) * degree.get(), 2);
+        for exponent in [0, 1, 333, degree.get() + 8] {
+            let mut expected = start.clone();
+            exact(degree, gadget, &ggsw, exponent, &mut expected);
+            for (product, kind, key, workspace) in &mut kinds {
+                let mut fused = start.clone();
+                product.rotate_multiply_add(key, &[], exponent, &mut fused, None, workspace);
                 let largest =
                     fused.iter().zip(&expected).map(|(a, b)| a.wrapping_sub(*b).to_i64().unsigned_abs()).max().unwrap();
                 let bound = product.error_bound();
@@ -274,30 +280,32 @@ mod tests {
     fn check_patterns<T: Torus>(log2_degree: u32, k: usize, gadget: Gadget, exponents: &[u32]) {
         let degree = RingDegree::new(1 << log2_degree).unwrap();
         let n = degree.get();
-        for (product, kind) in kinds::<T>(degree, gadget, k) {
-            let length = product.ggsw_len();
-            let ggsw = torus_vector::<T>(length * exponents.len(), 1);
-            let mut keys = AlignedVector::zeros(product.key_len(false) * exponents.len());
-            product.transform_key(&ggsw, false, &mut keys);
-            let start = torus_vector::<T>((k + 1) * n, 2);
-            let (mut fused, mut expected) = (start.clone(), start.clone());
-            product.patterns_multiply_add(&keys, &[], exponents, &mut fused, None, &mut product.workspace());
-            let multiplier = ExactMultiplier::new(degree);
-            let (mut digits, mut change) = (vec![0; n], vec![T::default(); n]);
-            for (ggsw, &exponent) in ggsw.chunks_exact(length).zip(exponents) {
-                let mut sums = vec![T::default(); (k + 1) * n];
-                for (row, row_key) in ggsw.chunks_exact((k + 1) * n).enumerate() {
-                    let (j, level) = (row / gadget.levels as usize, row as u32 % gadget.levels);
-                    decompose_level(&start[j * n..][..n], gadget, level, &mut digits);
-                    for (sum, key) in sums.chunks_exact_mut(n).zip(row_key.chunks_exact(n)) {
-                        multiplier.multiply_add(&digits, key, sum);
-                    }
-                }
-                for (sum, expected) in sums.chunks_exact(n).zip(expected.chunks_exact_mut(n)) {
-                    rotate_subtract(sum, exponent as usize, &mut change);
-                    expected.iter_mut().zip(&change).for_each(|(out, change)| *out = out.wrapping_add(*change));
+        let kinds: Vec<_> = kinds::<T>(degree, gadget, k).collect();
+        let length = kinds[0].0.ggsw_len();
+        let ggsw = torus_vector::<T>(length * exponents.len(), 1);
+        let start = torus_vector::<T>((k + 1) * n, 2);
+        let mut expected = start.clone();
+        let multiplier = ExactMultiplier::new(degree);
+        let (mut digits, mut change) = (vec![0; n], vec![T::default(); n]);
+        for (ggsw, &exponent) in ggsw.chunks_exact(length).zip(exponents) {
+            let mut sums = vec![T::default(); (k + 1) * n];
+            for (row, row_key) in ggsw.chunks_exact((k + 1) * n).enumerate() {
+                let (j, level) = (row / gadget.levels as usize, row as u32 % gadget.levels);
+                decompose_level(&start[j * n..][..n], gadget, level, &mut digits);
+                for (sum, key) in sums.chunks_exact_mut(n).zip(row_key.chunks_exact(n)) {
+                    multiplier.multiply_add(&digits, key, sum);
                 }
             }
+            for (sum, expected) in sums.chunks_exact(n).zip(expected.chunks_exact_mut(n)) {
+                rotate_subtract(sum, exponent as usize, &mut change);
+                expected.iter_mut().zip(&change).for_each(|(out, change)| *out = out.wrapping_add(*change));
+            }
+        }
+        for (product, kind) in &kinds {
+            let mut keys = AlignedVector::zeros(product.key_len(false) * exponents.len());
+            product.transform_key(&ggsw, false, &mut keys);
+            let mut fused = start.clone();
+            product.patterns_multiply_add(&keys, &[], exponents, &mut fused, None, &mut product.workspace());
             // Each pattern's product is at most doubled by its monomial less one, which has an error of its own.
             let rows = 2 * product.rows() * exponents.len() + 4;
             let bound = product.bound_of(rows);

@@ -166,7 +166,7 @@ macro_rules! kernels {
 // A module each, since the compiler works on several modules at a time.
 mod portable {
     use super::*;
-    kernels!(PortableKernels, Portable);
+    kernels!(PortableKernels, Portable<2>);
 }
 #[cfg(target_arch = "x86_64")]
 mod avx2 {

@@ -1,7 +1,7 @@
 //! Numbers side by side: what the transform asks of an instruction set.
 
 use super::narrow::{NARROW, widen};
-use super::passes::{Near, block_down_whole, block_up_whole};
+use super::passes::{Near, block_down_parts, block_up_parts};
 use super::plan::Plan;
 use super::words::{Field, Preparation, STEP, plain_step};
 
@@ -57,9 +57,9 @@ pub(super) trait Lanes: Arithmetic {
     const WIDTH: usize;
     /// Whether loops are compiled once more for each usual shape, their lengths constants: a twentieth faster. Not for a set that is there to fall back on.
     const SHAPED: bool = true;
-    /// The last six levels of a block, by [`super::passes::block_down_whole`] or [`super::passes::block_down_parts`]. SAFETY: theirs.
+    /// The last six levels of a block, by `block_down_whole` or [`super::passes::block_down_parts`]. SAFETY: theirs.
     unsafe fn block_down(plan: &Plan, index: usize, spectrum: *mut f64, near: Near);
-    /// Their inverse, by [`super::passes::block_up_whole`] or [`super::passes::block_up_parts`]. SAFETY: theirs.
+    /// Their inverse, by `block_up_whole` or [`super::passes::block_up_parts`]. SAFETY: theirs.
     unsafe fn block_up(plan: &Plan, from: *const f64, to: *mut f64);
     /// Sixteen words ±from − own as digits: see [`super::words`]. SAFETY: sixteen words each, for every level `degree` words
     /// further in `out`.
@@ -156,9 +156,10 @@ pub(super) trait Lanes: Arithmetic {
     unsafe fn reduce_32(self) -> Self;
 }
 
-/// Eight numbers in plain Rust.
+/// `W` numbers in plain Rust. Passes take them two at a time, as many as a register of every processor of 64 bits has: of eight at a time no compiler keeps a butterfly in
+/// registers, and moving them took most of the building of all kernels.
 #[derive(Clone, Copy)]
-pub(super) struct Portable([f64; 8]);
+pub(super) struct Portable<const W: usize>([f64; W]);
 
 #[inline(always)]
 fn nearest(value: f64) -> f64 {
@@ -167,35 +168,35 @@ fn nearest(value: f64) -> f64 {
 
 /// Two selections of the sixteen lanes of a, then b.
 #[inline(always)]
-fn pick(a: Portable, b: Portable, first: [usize; 8], second: [usize; 8]) -> (Portable, Portable) {
+fn pick(a: Portable<8>, b: Portable<8>, first: [usize; 8], second: [usize; 8]) -> (Portable<8>, Portable<8>) {
     let of = |lane: usize| if lane < 8 { a.0[lane] } else { b.0[lane - 8] };
     (Portable(first.map(of)), Portable(second.map(of)))
 }
 
-impl Portable {
+impl<const W: usize> Portable<W> {
     #[inline(always)]
     fn zip(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
         Self(std::array::from_fn(|l| f(self.0[l], other.0[l])))
     }
 }
 
-// Every pointer access below is within the eight elements that the trait's contract makes valid.
-impl Arithmetic for Portable {
+// Every pointer access below is within the elements that the trait's contract makes valid.
+impl<const W: usize> Arithmetic for Portable<W> {
     // A multiply-add is two operations here, and the other form has fewer of them.
     const ADDERS: bool = true;
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Self {
-        // SAFETY: eight valid elements, by the trait's contract.
-        Self(unsafe { from.cast::<[f64; 8]>().read_unaligned() })
+        // SAFETY: as many valid elements, by the trait's contract.
+        Self(unsafe { from.cast::<[f64; W]>().read_unaligned() })
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f64) {
-        // SAFETY: eight valid elements, by the trait's contract.
-        unsafe { to.cast::<[f64; 8]>().write_unaligned(self.0) }
+        // SAFETY: as many valid elements, by the trait's contract.
+        unsafe { to.cast::<[f64; W]>().write_unaligned(self.0) }
     }
     #[inline(always)]
     unsafe fn splat(value: f64) -> Self {
-        Self([value; 8])
+        Self([value; W])
     }
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
@@ -219,7 +220,7 @@ impl Arithmetic for Portable {
     }
 }
 
-impl Eight for Portable {
+impl Eight for Portable<8> {
     #[inline(always)]
     unsafe fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
         pick(a, b, [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
@@ -234,25 +235,26 @@ impl Eight for Portable {
     }
 }
 
-impl Lanes for Portable {
-    const WIDTH: usize = 8;
+impl Lanes for Portable<2> {
+    const WIDTH: usize = 2;
     const SHAPED: bool = cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64")));
 
-    #[inline(always)]
+    // A function each, once for all products: no set has to be present in what calls it.
+    #[inline(never)]
     unsafe fn block_down(plan: &Plan, index: usize, spectrum: *mut f64, near: Near) {
         // SAFETY: by the trait's contract.
-        unsafe { block_down_whole::<Self>(plan, index, spectrum, near) }
+        unsafe { block_down_parts::<Self, Portable<8>>(plan, index, spectrum, near) }
     }
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn block_up(plan: &Plan, from: *const f64, to: *mut f64) {
         // SAFETY: by the trait's contract.
-        unsafe { block_up_whole::<Self>(plan, from, to) }
+        unsafe { block_up_parts::<Self, Portable<8>>(plan, from, to) }
     }
     #[inline(always)]
     unsafe fn from_field(pairs: *const f64, field: Field) -> Self {
-        // SAFETY: eight valid elements, by the trait's contract.
+        // SAFETY: two valid elements, by the trait's contract.
         unsafe {
-            let pairs = pairs.cast::<[u64; 8]>().read_unaligned();
+            let pairs = pairs.cast::<[u64; 2]>().read_unaligned();
             let numbers = pairs.map(|pair| f64::from_bits(pair >> field.down & field.mask | field.large.to_bits()));
             Self(numbers).sub(Self::splat(field.zero))
         }
@@ -260,7 +262,7 @@ impl Lanes for Portable {
     #[inline(always)]
     unsafe fn store_above(self, to: *mut f64) {
         for (lane, number) in self.0.into_iter().enumerate() {
-            // SAFETY: eight valid elements, by the trait's contract.
+            // SAFETY: two valid elements, by the trait's contract.
             unsafe {
                 let to = to.cast::<u64>().add(lane);
                 *to = *to & u64::from(u32::MAX) | number.to_bits() << 32;
@@ -268,30 +270,26 @@ impl Lanes for Portable {
         }
     }
     #[inline(always)]
-    unsafe fn widened(group: *const u8, _lane: usize) -> (Self, Self) {
-        let mut numbers = [0.0; 16];
-        for (at, number) in numbers.iter_mut().enumerate() {
-            // SAFETY: 96 valid bytes, by the trait's contract.
-            *number = widen(unsafe { group.add(at * NARROW).cast::<[u8; NARROW]>().read() });
-        }
-        // SAFETY: sixteen numbers.
-        unsafe { (Self::load(numbers.as_ptr()), Self::load(numbers.as_ptr().add(8))) }
+    unsafe fn widened(group: *const u8, lane: usize) -> (Self, Self) {
+        // SAFETY: 96 valid bytes, of which each number has six, by the trait's contract.
+        let number = |at: usize| widen(unsafe { group.add(at * NARROW).cast::<[u8; NARROW]>().read() });
+        (Self(std::array::from_fn(|l| number(lane + l))), Self(std::array::from_fn(|l| number(8 + lane + l))))
     }
     #[inline(always)]
     unsafe fn from_i32(words: *const i32) -> Self {
-        // SAFETY: eight valid elements, by the trait's contract.
-        Self(unsafe { words.cast::<[i32; 8]>().read_unaligned() }.map(f64::from))
+        // SAFETY: two valid elements, by the trait's contract.
+        Self(unsafe { words.cast::<[i32; 2]>().read_unaligned() }.map(f64::from))
     }
     #[inline(always)]
     unsafe fn from_i64(words: *const i64) -> Self {
-        // SAFETY: eight valid elements, by the trait's contract.
-        Self(unsafe { words.cast::<[i64; 8]>().read_unaligned() }.map(|word| word as f64))
+        // SAFETY: two valid elements, by the trait's contract.
+        Self(unsafe { words.cast::<[i64; 2]>().read_unaligned() }.map(|word| word as f64))
     }
     #[inline(always)]
     unsafe fn accumulate_32(a: Self, b: Self, shift: u32, to_a: *mut u32, to_b: *mut u32) {
         for (value, to) in [(a, to_a), (b, to_b)] {
-            let to = to.cast::<[u32; 8]>();
-            // SAFETY: eight valid elements each, by the trait's contract.
+            let to = to.cast::<[u32; 2]>();
+            // SAFETY: two valid elements each, by the trait's contract.
             unsafe {
                 let old = to.read_unaligned();
                 to.write_unaligned(std::array::from_fn(|l| {
@@ -302,9 +300,9 @@ impl Lanes for Portable {
     }
     #[inline(always)]
     unsafe fn add_to_64(self, words: *mut u64) {
-        // SAFETY: `words` is valid for eight elements, by the trait's contract.
+        // SAFETY: `words` is valid for two elements, by the trait's contract.
         unsafe {
-            let words = words.cast::<[u64; 8]>();
+            let words = words.cast::<[u64; 2]>();
             let old = words.read_unaligned();
             words.write_unaligned(std::array::from_fn(|l| {
                 let centred = self.0[l] - nearest(self.0[l] / TWO_64) * TWO_64;

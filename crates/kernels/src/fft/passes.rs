@@ -371,6 +371,7 @@ pub(super) unsafe fn block_down<V: Lanes>(plan: &Plan, index: usize, spectrum: *
 }
 
 /// [`block_down`] in vectors of eight. SAFETY: as there, and there are blocks.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) unsafe fn block_down_whole<V: Lanes + Eight>(plan: &Plan, index: usize, spectrum: *mut f64, mut near: Near) {
     // SAFETY: this function's contract; the plan has `BLOCK_TWIDDLES` numbers for each block.
@@ -442,6 +443,7 @@ pub(super) unsafe fn block_up<V: Lanes>(plan: &Plan, from: *const f64, to: *mut 
 }
 
 /// [`block_up`] in vectors of eight. SAFETY: as there, and there are blocks.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) unsafe fn block_up_whole<V: Lanes + Eight>(plan: &Plan, from: *const f64, to: *mut f64) {
     // SAFETY: this function's contract.

@@ -57,13 +57,14 @@ pub trait Dispatch: Copy + Sized + std::fmt::Debug {
     fn kernel(isa: Isa, degree: RingDegree, modulus: Modulus) -> Option<Kernel>;
     /// How `kernel` wants its tables.
     fn layout(kernel: Kernel) -> Layout<Self>;
-    /// One part of a transform: [`FORWARD_BEGIN`], [`FORWARD_END`] or [`INVERSE`].
+    /// One part of a transform: [`FORWARD_BEGIN`], [`FORWARD_END`] or [`INVERSE`]. No constant of its type, so that transforms are compiled in this crate alone, not again
+    /// wherever there is an [`super::Ntt`].
     ///
     /// # Safety
     /// The processor has the kernel's set, `tables` has its layout, `data` is valid for N words; for [`FORWARD_END`] it points to
     /// the first of `more.words`, whose ends are multiples of a region, and is valid for these. For [`INVERSE`] `more.source` is
     /// `data`, or valid for N other words.
-    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>);
+    unsafe fn run(part: u8, kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>);
 }
 
 /// What a part needs beside tables and data.
@@ -136,30 +137,43 @@ impl Dispatch for u64 {
         }
     }
 
-    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>) {
+    unsafe fn run(part: u8, kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>) {
         // SAFETY: by this function's contract.
         unsafe {
-            match kernel {
-                #[cfg(target_arch = "x86_64")]
-                Kernel::Ifma => in_avx512_ifma::<Ifma<false>, PART>(tables, data, more),
-                #[cfg(target_arch = "x86_64")]
-                Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, PART>(tables, data, more),
-                #[cfg(target_arch = "x86_64")]
-                Kernel::Float(Isa::Avx512, true) => in_avx512::<Float<float::Avx512, true>, PART>(tables, data, more),
-                #[cfg(target_arch = "x86_64")]
-                Kernel::Float(Isa::Avx512, false) => in_avx512::<Float<float::Avx512, false>, PART>(tables, data, more),
-                #[cfg(target_arch = "x86_64")]
-                Kernel::Float(_, true) => in_avx2::<Float<float::Avx2, true>, PART>(tables, data, more),
-                #[cfg(target_arch = "x86_64")]
-                Kernel::Float(_, false) => in_avx2::<Float<float::Avx2, false>, PART>(tables, data, more),
-                #[cfg(target_arch = "aarch64")]
-                Kernel::Float(_, true) => in_neon::<Float<float::Neon, true>, PART>(tables, data, more),
-                #[cfg(target_arch = "aarch64")]
-                Kernel::Float(_, false) => in_neon::<Float<float::Neon, false>, PART>(tables, data, more),
-                #[cfg(target_arch = "x86_64")]
-                Kernel::Wide => in_avx512::<Wide, PART>(tables, data, more),
-                _ => transform::<Portable64, PART>(tables, data, more),
+            match part {
+                FORWARD_BEGIN => transform_64::<FORWARD_BEGIN>(kernel, tables, data, more),
+                FORWARD_END => transform_64::<FORWARD_END>(kernel, tables, data, more),
+                _ => transform_64::<INVERSE>(kernel, tables, data, more),
             }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Dispatch::run`].
+unsafe fn transform_64<const PART: u8>(kernel: Kernel, tables: &Tables<u64>, data: *mut u64, more: More<'_, u64>) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        match kernel {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Ifma => in_avx512_ifma::<Ifma<false>, PART>(tables, data, more),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, PART>(tables, data, more),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Float(Isa::Avx512, true) => in_avx512::<Float<float::Avx512, true>, PART>(tables, data, more),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Float(Isa::Avx512, false) => in_avx512::<Float<float::Avx512, false>, PART>(tables, data, more),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Float(_, true) => in_avx2::<Float<float::Avx2, true>, PART>(tables, data, more),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Float(_, false) => in_avx2::<Float<float::Avx2, false>, PART>(tables, data, more),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Float(_, true) => in_neon::<Float<float::Neon, true>, PART>(tables, data, more),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Float(_, false) => in_neon::<Float<float::Neon, false>, PART>(tables, data, more),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Wide => in_avx512::<Wide, PART>(tables, data, more),
+            _ => transform::<Portable64, PART>(tables, data, more),
         }
     }
 }
@@ -194,9 +208,17 @@ impl Dispatch for u32 {
         }
     }
 
-    unsafe fn run<const PART: u8>(kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>) {
+    // Compiled where it is used, since few use it.
+    #[inline]
+    unsafe fn run(part: u8, kernel: Kernel, tables: &Tables<Self>, data: *mut Self, more: More<'_, Self>) {
         // SAFETY: by this function's contract.
-        unsafe { transform_32::<PART>(kernel, tables, data, more) }
+        unsafe {
+            match part {
+                FORWARD_BEGIN => transform_32::<FORWARD_BEGIN>(kernel, tables, data, more),
+                FORWARD_END => transform_32::<FORWARD_END>(kernel, tables, data, more),
+                _ => transform_32::<INVERSE>(kernel, tables, data, more),
+            }
+        }
     }
 }
 

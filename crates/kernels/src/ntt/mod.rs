@@ -181,8 +181,8 @@ impl<W: NttWord> Ntt<W> {
         // SAFETY: the kernel was made for a set of this processor, the tables for the kernel; N words are valid.
         unsafe {
             let more = More { words: 0..polynomial.len(), source: std::ptr::null(), next: &[] };
-            W::run::<FORWARD_BEGIN>(self.kernel, &self.tables, polynomial.as_mut_ptr(), more.clone());
-            W::run::<FORWARD_END>(self.kernel, &self.tables, polynomial.as_mut_ptr(), more);
+            W::run(FORWARD_BEGIN, self.kernel, &self.tables, polynomial.as_mut_ptr(), more.clone());
+            W::run(FORWARD_END, self.kernel, &self.tables, polynomial.as_mut_ptr(), more);
         }
     }
 
@@ -200,7 +200,7 @@ impl<W: NttWord> Ntt<W> {
         self.check(polynomial);
         let more = More { words: 0..polynomial.len(), source: std::ptr::null(), next };
         // SAFETY: as in `forward`.
-        unsafe { W::run::<FORWARD_BEGIN>(self.kernel, &self.tables, polynomial.as_mut_ptr(), more) }
+        unsafe { W::run(FORWARD_BEGIN, self.kernel, &self.tables, polynomial.as_mut_ptr(), more) }
     }
 
     /// The second half of [`Self::forward`], of the region that begins at word `start`; regions do not depend on one another. Whoever needs
@@ -213,7 +213,7 @@ impl<W: NttWord> Ntt<W> {
         assert!(region.len() == words && start.is_multiple_of(words) && start < self.degree.get(), "a region");
         let more = More { words: start..start + words, source: std::ptr::null(), next };
         // SAFETY: as in `forward`; the region's words are valid.
-        unsafe { W::run::<FORWARD_END>(self.kernel, &self.tables, region.as_mut_ptr(), more) }
+        unsafe { W::run(FORWARD_END, self.kernel, &self.tables, region.as_mut_ptr(), more) }
     }
 
     /// Values in bit-reversed order to coefficients in natural order, in place. Both are canonical, in [0, q).
@@ -224,7 +224,7 @@ impl<W: NttWord> Ntt<W> {
         self.check(values);
         let more = More { words: 0..values.len(), source: values.as_ptr(), next: &[] };
         // SAFETY: as in `forward`; the source is the data.
-        unsafe { W::run::<INVERSE>(self.kernel, &self.tables, values.as_mut_ptr(), more) }
+        unsafe { W::run(INVERSE, self.kernel, &self.tables, values.as_mut_ptr(), more) }
     }
 
     /// [`Self::inverse`] of `values`, to `coefficients`.
@@ -236,7 +236,7 @@ impl<W: NttWord> Ntt<W> {
         self.check(coefficients);
         let more = More { words: 0..values.len(), source: values.as_ptr(), next: &[] };
         // SAFETY: as in `forward`; the source has N words, none of them among the result's.
-        unsafe { W::run::<INVERSE>(self.kernel, &self.tables, coefficients.as_mut_ptr(), more) }
+        unsafe { W::run(INVERSE, self.kernel, &self.tables, coefficients.as_mut_ptr(), more) }
     }
 
     fn check(&self, words: &[W]) {
