@@ -52,9 +52,10 @@ help:
 check-tools:
 	@PYTHON=$(PYTHON) scripts/check-tools
 
+# Bytecode is made where a module is first imported: to make all of it takes as long as fetching everything.
 $(VENV)/.requirements: requirements.txt | check-tools
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --requirement requirements.txt
+	$(VENV)/bin/pip install --quiet --no-compile --requirement requirements.txt
 	@touch $@
 
 # The Python files are used in place; only a change of the Rust half builds again.

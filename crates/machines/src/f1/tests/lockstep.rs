@@ -146,7 +146,7 @@ fn clusters_that_share_operations_are_replayed_word_for_word_and_sooner() {
 
 #[test]
 fn vectors_of_the_hint_make_room_for_a_wide_run_and_come_back() {
-    // Eight permutations in step hold some 300 vectors, and the hint has 180: more than the 352 that there is room for.
+    // What eight permutations hold in step and the hint's 180 vectors are more than the 352 that there is room for.
     let machine = F1 { lanes: 32, clusters: 8, banks: 8, register_file: 32 << 10, bank_bytes: 44 << 12, ..paper() };
     let shape = Shape { log2_degree: 10, limbs: 9, special: 1, ciphertexts: 8, rounds: 4 };
     let program = build(Operation::Permute, shape).expect("a program");
