@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 /// The cycle, or the delay, of what never comes.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Vectors by which a vector comes back before it is read, at most.
+/// How long before it is read a vector gets its place again, at most: as long as so many vectors take to pass a unit.
 const AHEAD: u64 = 16;
 
 /// A vector that is to come by a cycle.
