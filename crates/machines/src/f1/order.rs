@@ -100,7 +100,9 @@ pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &G
         let (operations, in_step) = grouped(&translation, Width::InStep, machine, geometry);
         if ![&full, &even].contains(&&in_step) {
             let ordered = arranged(&translation, &operations, &in_step, machine);
-            others.extend(Some(ordered).filter(|ordered| !ordered.runs.is_empty()));
+            // Where it is for a small part of the program it is not worth a third schedule.
+            let in_step = ordered.runs.iter().map(Run::instructions).sum::<usize>();
+            others.extend((2 * in_step >= translation.graph.len()).then_some(ordered));
         }
     }
     (first, others)

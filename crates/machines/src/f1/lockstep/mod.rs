@@ -160,6 +160,11 @@ impl Row {
 }
 
 impl Run {
+    /// How many instructions it has.
+    pub fn instructions(&self) -> usize {
+        self.rows.iter().flat_map(|row| &row.instructions).map(Vec::len).sum()
+    }
+
     /// Renumbers the instructions: `new` is the number of each.
     pub fn renumber(&mut self, new: &[u32]) {
         let moved = |value: &mut u32| {
