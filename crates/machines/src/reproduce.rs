@@ -202,6 +202,26 @@ struct Figures {
     figure: Vec<Cell>,
 }
 
+impl Figures {
+    /// Those of paper `name`, as its file has them.
+    fn of(name: &str, published: &str) -> Result<Self, ReproduceError> {
+        toml::from_str(published).map_err(|error| Self::fault(name, error.to_string()))
+    }
+
+    /// Whether every number of the model that is not beside another has a cell.
+    fn have(&self, name: &str, predictions: &[Prediction]) -> Result<(), ReproduceError> {
+        let stray = predictions.iter().find(|p| p.beside.is_none() && self.figure.iter().all(|cell| cell.id != p.id));
+        stray.map_or(Ok(()), |p| {
+            let cause = format!("there is no cell {:?}, of which the model has a number; add it", p.id);
+            Err(Self::fault(name, cause))
+        })
+    }
+
+    fn fault(name: &str, cause: String) -> ReproduceError {
+        ReproduceError::File { name: name.to_owned(), cause }
+    }
+}
+
 /// A number of a model, or why there is none.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Prediction {
@@ -401,21 +421,30 @@ pub fn reproduce(
     let Some(machine) = MACHINES.iter().find(|machine| machine.name() == name) else {
         return Err(ReproduceError::Paper { name: name.to_owned(), known: names().join(", ") });
     };
-    let file = |cause: String| ReproduceError::File { name: name.to_owned(), cause };
-    let figures: Figures = toml::from_str(machine.published()).map_err(|error| file(error.to_string()))?;
-    let strays = |predictions: &[Prediction]| {
-        let stray =
-            predictions.iter().find(|p| p.beside.is_none() && figures.figure.iter().all(|cell| cell.id != p.id));
-        stray.map_or(Ok(()), |p| {
-            Err(file(format!("there is no cell {:?}, of which the model has a number; add it", p.id)))
-        })
-    };
-    strays(applications.as_deref().unwrap_or_default())?;
+    let figures = Figures::of(name, machine.published())?;
+    figures.have(name, applications.as_deref().unwrap_or_default())?;
     let mut predictions = machine.predictions(progress)?;
-    strays(&predictions)?;
+    figures.have(name, &predictions)?;
     let missing = if applications.is_some() { Missing::Fault } else { Missing::Application };
     predictions.extend(applications.into_iter().flatten());
     Ok(compare(&figures, &predictions, missing))
+}
+
+/// The rows of paper `name` with numbers of some of its programs, each of which has to stand: with a reason, readings where it is predicted
+/// under some, and a kind where it has a number.
+#[cfg(test)]
+pub(crate) fn standing(name: &str, predictions: &[Prediction]) -> Vec<Row> {
+    let machine = MACHINES.iter().find(|machine| machine.name() == name).expect("a paper of the project");
+    let figures = Figures::of(name, machine.published()).expect("the project's file");
+    figures.have(name, predictions).expect("a cell of each number");
+    let rows = compare(&figures, predictions, Missing::Application);
+    for row in &rows {
+        assert_eq!(row.failure, None, "{}", row.cell);
+        assert!(!row.reason.is_empty(), "{}", row.cell);
+        assert_eq!(row.kind == Some(Kind::PredictedUnderReading), !row.readings.is_empty(), "{}", row.cell);
+        assert_eq!(row.kind.is_some_and(|kind| kind != Kind::NotModelled), row.model.is_some(), "{}", row.cell);
+    }
+    rows
 }
 
 /// What a cell is that nothing gives a number of, and that does not say why.

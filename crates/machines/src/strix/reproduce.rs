@@ -39,6 +39,9 @@ const TABLE_VII: [(u64, u64); 5] = [(16, 2), (8, 4), (4, 8), (2, 16), (1, 32)];
 /// Ring degrees of figure 7, with sets of such rings.
 const FIGURE_7: [(usize, &str); 3] = [(1024, "strix-II"), (2048, "strix-III"), (4096, "polyfabric-4-p128-t32")];
 
+/// Layers of figure 7's networks.
+const DEPTHS: [usize; 3] = [20, 50, 100];
+
 /// Number of simulations, for the progress.
 const STEPS: u64 = 4 * 4 + 2 + 5 * 4 + 9 + 3;
 
@@ -66,6 +69,11 @@ struct Timed {
 /// # Errors
 /// [`ReproduceError`] when the machine's own file is wrong. A number that cannot be computed is a row that says why.
 pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+    predictions_of(&DEPTHS, progress)
+}
+
+/// The same, of figure 7 the networks of `depths`.
+fn predictions_of(depths: &[usize], progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
     let description = registry::description(PAPER)?;
     let set_one = Err(RowFailure("set I of table V was not computed".to_owned()));
     let table = Collector::new(STEPS, progress);
@@ -80,7 +88,7 @@ pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, Reproduce
             }
             rest.table_vii()?;
             rest.figure_2();
-            rest.figure_7()?;
+            rest.figure_7(depths)?;
             rest.figure_8()?;
             Ok::<_, ReproduceError>(rest.table)
         });
@@ -317,9 +325,9 @@ impl Bench<'_> {
         }
     }
 
-    fn figure_7(&mut self) -> Result<(), ReproduceError> {
+    fn figure_7(&mut self, depths: &[usize]) -> Result<(), ReproduceError> {
         let machine = self.figures(&[])?;
-        for depth in [20, 50, 100] {
+        for &depth in depths {
             for (degree, set) in FIGURE_7 {
                 let id = format!("figure7.{depth}.{degree}");
                 self.cells(std::slice::from_ref(&id), |bench| {
@@ -438,4 +446,37 @@ fn busy(timed: &Timed, window: (i64, i64), span: impl Fn(&Placed<'_>) -> Option<
         }
     }
     taken.iter().filter(|&&taken| taken).count() as f64 / taken.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::standing;
+    use polyfabric_runtime::NoProgress;
+
+    /// Figure 7's deeper networks take as long as all else: with `POLYFABRIC_FULL` in the environment.
+    #[test]
+    fn it_meets_what_it_is_held_to() {
+        let depths = if std::env::var_os("POLYFABRIC_FULL").is_some() { &DEPTHS[..] } else { &DEPTHS[..1] };
+        let rows = standing(PAPER, &predictions_of(depths, &NoProgress).expect("the project's machine"));
+        let model = |cell: &str| {
+            let row = rows.iter().find(|row| row.cell.starts_with(cell)).unwrap_or_else(|| panic!("{cell}"));
+            (row.model.expect("a number"), row.published)
+        };
+        for set in ["I", "II", "III"] {
+            let (rate, published) = model(&format!("Strix, set {set}, throughput"));
+            let published = published.expect("a published rate");
+            assert!((rate / published - 1.0).abs() < 0.01, "set {set}: {rate} a second, published {published}");
+            // The units' work fits into the published latency; a whole pass through the pipeline in every iteration does not.
+            let (latency, published) = model(&format!("Strix, set {set}, latency"));
+            let published = published.expect("a published latency");
+            let (work, _) = model(&format!("Strix, set {set}, latency: FFT units at work"));
+            assert!(work < published && published < latency, "set {set}: {work}, {published} and {latency} ms");
+        }
+        // Three ciphertexts a core fill the pipeline, two do not.
+        assert!((model("rotator, share").0 - 50.0).abs() < 1.0);
+        assert!(model("FFT, share").0 > 99.0 && model("fft, 2 ciphertexts a core").0 < 90.0);
+        let networks = rows.iter().filter(|row| row.table == "Figure 7" && row.model.is_some()).count();
+        assert_eq!(networks, depths.len() * FIGURE_7.len());
+    }
 }

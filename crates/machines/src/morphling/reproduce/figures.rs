@@ -21,10 +21,6 @@ const ARCHITECTURES: [(InputTransform, Accumulation); 3] = [
     (InputTransform::Shared, Accumulation::TransformDomain),
 ];
 
-/// The sets whose curves figure 8 may be: those of section VI's other experiments, and the first of table V.
-const FIGURE_8: [(&str, &str); 4] =
-    [("A", "morphling-A-t32"), ("B", "morphling-B"), ("C", "morphling-C"), ("I", "morphling-I")];
-
 /// Sizes of Private-A1 in figure 8a: the curve of the largest ring bends between 2 and 2.25 MiB, and between 4 and 4.5.
 const PRIVATE_A1_KIB: [u64; 12] = [1024, 1536, 2048, 2304, 2560, 3072, 3584, 4096, 4608, 5120, 6144, 8192];
 
@@ -103,7 +99,7 @@ impl Bench<'_> {
                 }
             };
             // A whole program of ten groups, with every set that the figure may be of.
-            for (which, set) in FIGURE_8 {
+            for &(which, set) in self.sets.figure_8 {
                 let basis = Basis::under(&[FFT_RATE, key_switch, set_chosen(which)]);
                 let cell = ("Figure 7a", format!("{name} of set {which}, 640 look-ups: share of XPU in the time"), "%");
                 let long = self.shares(&machine, (name, set, SWEPT));
@@ -141,7 +137,7 @@ impl Bench<'_> {
         let merged = self.figures()?;
         // Without merge-split a unit takes one polynomial at a time, on its own lanes.
         let single = Morphling { merge_split: false, fft_points: merged.path_points, ..merged.clone() };
-        for (name, set) in FIGURE_7B {
+        for &(name, set) in self.sets.figure_7b {
             let mut held = Vec::new();
             let mut pooled = Vec::new();
             for (inputs, sums) in ARCHITECTURES {
@@ -197,7 +193,7 @@ impl Bench<'_> {
         const ID: &str = "figure8a.knee";
         const TABLE: &str = "Figure 8a";
         let base = self.figures()?;
-        for (name, set) in FIGURE_8 {
+        for &(name, set) in self.sets.figure_8 {
             let basis = Basis::under(&[FFT_RATE, set_chosen(name)]);
             let mut found = Vec::new();
             for kib in PRIVATE_A1_KIB {
@@ -247,7 +243,7 @@ impl Bench<'_> {
         const ID: &str = "figure8b.knee";
         const TABLE: &str = "Figure 8b";
         let base = self.figures()?;
-        for (name, set) in FIGURE_8 {
+        for &(name, set) in self.sets.figure_8 {
             let basis = Basis::under(&[FFT_RATE, set_chosen(name)]);
             let mut found: Vec<Result<(f64, f64), RowFailure>> = Vec::new();
             for xpus in XPUS {
