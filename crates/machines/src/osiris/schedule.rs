@@ -25,7 +25,7 @@ use super::tiling::Tiling;
 use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Place, Schedule, ScheduleBuilder, Value};
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::KernelProgram;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Tasks in the order of the program among which the next is chosen.
 const WINDOW: usize = 1024;
@@ -84,6 +84,8 @@ struct Scheduler<'a> {
     free: Vec<(Cycle, Cycle)>,
     /// From when on a place may be written; nothing while it holds something.
     frames: Vec<Option<Cycle>>,
+    /// How many hold nothing.
+    empty: usize,
     /// By place: the limb that it holds.
     holders: Vec<Option<Residue>>,
     frame_bytes: u64,
@@ -95,6 +97,12 @@ struct Scheduler<'a> {
     live: &'a [usize],
     /// Tasks that came before their turn, with the limbs that they gave.
     early: BTreeMap<usize, usize>,
+    /// By task: operands that are not on their way yet.
+    unknown: Vec<u32>,
+    /// Tasks of the window whose operands all are.
+    open: BTreeSet<usize>,
+    /// The first task that is not in the window yet.
+    next: usize,
     /// The task at hand.
     current: usize,
 }
@@ -165,20 +173,27 @@ fn by_rule(
     let chip = Chip::declare(&mut builder, machine, &units);
     let frame_bytes = machine.limb_bytes(program.degree);
     let planner = Planner { machine, units, chip: &chip };
+    let frames = (machine.scratchpad / frame_bytes) as usize;
+    let states = states(tasks);
+    let unknown = |task: &Task| task.work.operands().iter().filter(|operand| !states[operand.0 as usize].known).count();
     let mut scheduler = Scheduler {
+        unknown: tasks.tasks.iter().map(|task| unknown(task) as u32).collect(),
         planner,
         program,
         free: vec![(0, 0); builder.resources().len()],
-        frames: vec![Some(0); (machine.scratchpad / frame_bytes) as usize],
-        holders: vec![None; (machine.scratchpad / frame_bytes) as usize],
+        frames: vec![Some(0); frames],
+        empty: frames,
+        holders: vec![None; frames],
         frame_bytes,
-        states: states(tasks),
+        states,
         tasks,
         builder,
         streams: Vec::new(),
         rule,
         live,
         early: BTreeMap::new(),
+        open: BTreeSet::new(),
+        next: 0,
         current: 0,
     };
     scheduler.run()?;
@@ -233,14 +248,17 @@ impl Scheduler<'_> {
         let ways = self.ways()?;
         let stage = cancel::stage("scheduling", self.tasks.tasks.len());
         let mut window: BTreeMap<usize, Candidate> = BTreeMap::new();
-        let mut next = 0;
-        while next < self.tasks.tasks.len() || !window.is_empty() {
+        while self.next < self.tasks.tasks.len() || !window.is_empty() {
             stage.step();
-            while window.len() < WINDOW && next < self.tasks.tasks.len() {
-                window.insert(next, self.candidate(next)?);
-                next += 1;
+            while window.len() < WINDOW && self.next < self.tasks.tasks.len() {
+                window.insert(self.next, self.candidate(self.next)?);
+                if self.unknown[self.next] == 0 {
+                    self.open.insert(self.next);
+                }
+                self.next += 1;
             }
             let Some(chosen) = self.choose(&window, &ways) else { break };
+            self.open.remove(&chosen);
             if let Some(candidate) = window.remove(&chosen) {
                 let oldest = window.first_key_value().map_or(usize::MAX, |(&number, _)| number);
                 if chosen > oldest {
@@ -279,7 +297,7 @@ impl Scheduler<'_> {
     /// The task that comes next.
     fn choose(&self, window: &BTreeMap<usize, Candidate>, ways: &[Cycle]) -> Option<usize> {
         let (&oldest, first) = window.first_key_value()?;
-        let places = self.frames.iter().flatten().count();
+        let places = self.empty;
         let missing = |candidate: &Candidate| {
             let operands = candidate.operands.iter();
             candidate.results + operands.filter(|&&operand| self.state(operand).frame.is_none()).count()
@@ -290,8 +308,8 @@ impl Scheduler<'_> {
         let most = self.frames.len() - self.frames.len() / 4;
         let (mut peak, mut seen) = (0, oldest);
         let mut open = Vec::new();
-        for (&number, candidate) in window {
-            let known = candidate.operands.iter().all(|&operand| self.state(operand).known);
+        for &number in &self.open {
+            let candidate = &window[&number];
             if self.rule == Ahead::InOrder {
                 peak = self.live[seen..=number].iter().copied().fold(peak, usize::max);
                 seen = number;
@@ -303,7 +321,7 @@ impl Scheduler<'_> {
                     more + reserve <= places && waiting + more + peak.min(most) <= self.frames.len()
                 }
             };
-            if known && (number == oldest || fits(candidate)) {
+            if number == oldest || fits(candidate) {
                 let found = candidate.layouts.iter().map(|layout| (self.earliest(layout), layout.span().1));
                 open.extend(found.min().map(|(start, cycles)| (start, start + cycles, number)));
             }
@@ -372,10 +390,11 @@ impl Scheduler<'_> {
         let state = &mut self.states[residue.0 as usize];
         if state.uses.is_empty() && !state.output {
             let free = state.last_read.max(state.last + 1);
-            state.frame.take().into_iter().for_each(|frame| {
+            if let Some(frame) = state.frame.take() {
                 self.frames[frame] = Some(free);
+                self.empty += 1;
                 self.holders[frame] = None;
-            });
+            }
         }
     }
 
@@ -408,8 +427,12 @@ impl Scheduler<'_> {
                 if let Port::Place(tap) = port {
                     let first = if tap.order == Order::Any { tap.last } else { tap.first };
                     let state = self.state_mut(tap.residue);
-                    (state.known, state.begun, state.first) = (true, begin, begin + first);
+                    let known = std::mem::replace(&mut state.known, true);
+                    (state.begun, state.first) = (begin, begin + first);
                     (state.last, state.last_read) = (begin + tap.last, 0);
+                    if !known {
+                        self.open_for(tap.residue);
+                    }
                 }
             }
             let iteration = segment.part.map_or(Value::NONE, |part| part as u32);
@@ -419,6 +442,17 @@ impl Scheduler<'_> {
             self.builder.event(Event { resource, start: begin, occupancy, work, parts: 1, op, reads, writes });
             let end = begin + segment.cycles;
             self.free[resource.0 as usize] = (end, end + segment.latency);
+        }
+    }
+
+    /// `residue` is on its way: one operand less is missing for each task that reads it.
+    fn open_for(&mut self, residue: Residue) {
+        for &reader in &self.states[residue.0 as usize].uses {
+            let reader = reader as usize;
+            self.unknown[reader] -= 1;
+            if self.unknown[reader] == 0 && reader < self.next {
+                self.open.insert(reader);
+            }
         }
     }
 
@@ -465,7 +499,7 @@ impl Scheduler<'_> {
         if let Some(holder) = self.holders[index].replace(residue) {
             self.state_mut(holder).frame = None;
         }
-        self.frames[index] = None;
+        self.empty -= usize::from(self.frames[index].take().is_some());
         self.state_mut(residue).frame = Some(index);
         Ok(free)
     }
