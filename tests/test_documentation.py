@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import socket
 import sys
 from pathlib import Path
@@ -53,6 +54,32 @@ def test_several_runs_give_medians_and_the_range(monkeypatch: pytest.MonkeyPatch
     rows = [named | {"ours_ms": ours, "peer": {"ms": peer, "ratio": peer / ours}} for ours, peer in times]
     line = bench_tables.tfhe({"runs": [{"rows": [row]} for row in rows]})[0]
     assert line[:4] == ("toy", "32", "15 against 30", "2.00× (1.00 to 3.00)")
+
+
+def test_results_that_are_recorded_side_by_side_fit_into_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    # It ends when so many have begun.
+    script = """
+import pathlib, sys, time
+log, wanted = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+log.open("a").write("+")
+while log.read_text().count("+") < wanted:
+    time.sleep(0.01)
+log.open("a").write("-")
+print("[]")
+"""
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    for gibibytes, wanted, begun in ((1, 2, "++--"), (10**6, 1, "+-+-")):
+        log.write_text("")
+        command = shlex.join([sys.executable, "-c", script, str(log), str(wanted)])
+        monkeypatch.setattr(results, "FULL_SIZE", dict.fromkeys(("one", "two"), (command, gibibytes)))
+        assert results.make_all(keep=False) == 0
+        assert log.read_text() == begun
+    log.write_text("")
+    assert results.make_all(keep=True) == 0
+    assert log.read_text() == ""
 
 
 @pytest.mark.parametrize("path", sorted(results.FOLDER.glob("*.json")), ids=lambda path: path.stem)

@@ -12,6 +12,7 @@ A file `results/NAME.json` has
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
@@ -19,7 +20,10 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +31,21 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "results"
 FIELDS = ("command", "commit", "date", "processor", "seconds", "data")
 
-FULL_SIZE: dict[str, tuple[str, Path | None]] = {
-    "reproduce-morphling": ("polyfabric reproduce morphling --applications --json", None),
-    "reproduce-f1": ("polyfabric reproduce f1 --applications --json", None),
-    "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", None),
-    "reproduce-strix": ("polyfabric reproduce strix --json", None),
-    "reproduce-osiris": ("polyfabric reproduce osiris --applications --json", None),
-    "whole-programs": ("python scripts/whole-programs", None),
-    "replays-fast": (
-        "polyfabric params toy-256 --on fpt --replay 100000 --message-bits 6 --widths derived --json",
-        None,
-    ),
-    "params-morphling": ("polyfabric params --on morphling --json", None),
-    "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", None),
+FULL_SIZE: dict[str, tuple[str, int]] = {
+    "reproduce-osiris": ("polyfabric reproduce osiris --applications --json", 3),
+    "reproduce-f1": ("polyfabric reproduce f1 --applications --json", 17),
+    "replays-fast": ("polyfabric params toy-256 --on fpt --replay 100000 --message-bits 6 --widths derived --json", 1),
+    "whole-programs": ("python scripts/whole-programs", 8),
+    "reproduce-morphling": ("polyfabric reproduce morphling --applications --json", 2),
+    "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", 1),
+    "reproduce-strix": ("polyfabric reproduce strix --json", 1),
+    "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", 1),
+    "params-morphling": ("polyfabric params --on morphling --json", 1),
 }
-"""Every result that is recorded at full size by `make test-full`: its command, and the file it writes if it prints no data."""
+"""Every result that is recorded at full size by `make test-full`, those that take longest first: its command, which prints the data, and the GiB that it takes at most."""
+
+SIDE_BY_SIDE = 2
+"""Results that are recorded at a time: most of them are one thread for most of their time."""
 
 _VECTOR_INSTRUCTIONS = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512ifma": "AVX-512 IFMA"}
 
@@ -161,17 +165,49 @@ def where(found: dict[str, Any]) -> str:
 
 
 def make_all(*, keep: bool) -> int:
-    """Records every full-size result; 1 if one of them has rows that failed."""
-    status = 0
-    for name, (command, file) in FULL_SIZE.items():
-        path = FOLDER / f"{name}.json"
-        if keep and path.exists() and read(name)["commit"] == commit():
+    """Records every full-size result, as far as memory allows two at a time; 1 if one of them has rows that failed."""
+    wanted = [name for name in FULL_SIZE if not (keep and _is_of_this_commit(name))]
+    for name in FULL_SIZE:
+        if name not in wanted:
             print(f"kept      results/{name}.json", flush=True)
-            continue
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        memory = _Memory()
+        return max(threads.map(lambda name: _make(name, memory), wanted), default=0)
+
+
+def _is_of_this_commit(name: str) -> bool:
+    return (FOLDER / f"{name}.json").exists() and read(name)["commit"] == commit()
+
+
+def _make(name: str, memory: _Memory) -> int:
+    """Records one result; 1 if it has rows that failed."""
+    command, gibibytes = FULL_SIZE[name]
+    with memory.taken(gibibytes):
         print(f"recording results/{name}.json: {command}", flush=True)
-        found = record(name, shlex.split(command), file)
-        failed = [row for row in found["data"] if isinstance(row, dict) and row.get("failure")]
-        for row in failed:
-            print(f"FAILED    {row['table']}, {row['cell']}: {row['failure']}", flush=True)
-        status = max(status, int(bool(failed)))
-    return status
+        found = record(name, shlex.split(command))
+    failed = [row for row in found["data"] if isinstance(row, dict) and row.get("failure")]
+    for row in failed:
+        print(f"FAILED    {row['table']}, {row['cell']}: {row['failure']}", flush=True)
+    return int(bool(failed))
+
+
+class _Memory:
+    """What commands side by side may take of this computer's memory; one alone may take whatever it wants."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        self.running: list[int] = []
+
+    @contextlib.contextmanager
+    def taken(self, gibibytes: int) -> Iterator[None]:
+        """As soon as there is so much beside what runs."""
+        with self.changed:
+            self.changed.wait_for(lambda: not self.running or sum(self.running) + gibibytes <= self.whole)
+            self.running.append(gibibytes)
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.running.remove(gibibytes)
+                self.changed.notify_all()
