@@ -14,15 +14,18 @@ pub struct RingDegree(usize);
 pub struct RingDegreeError(pub usize);
 
 impl RingDegree {
+    /// The smallest degree, 2^4.
+    pub const MIN: usize = 1 << 4;
+
     /// The largest degree, 2^17.
     pub const MAX: usize = 1 << 17;
 
     /// Checks `degree`.
     ///
     /// # Errors
-    /// [`RingDegreeError`] unless `degree` is a power of two from 16 to [`Self::MAX`].
+    /// [`RingDegreeError`] unless `degree` is a power of two from [`Self::MIN`] to [`Self::MAX`].
     pub fn new(degree: usize) -> Result<Self, RingDegreeError> {
-        if degree.is_power_of_two() && (16..=Self::MAX).contains(&degree) {
+        if degree.is_power_of_two() && (Self::MIN..=Self::MAX).contains(&degree) {
             Ok(Self(degree))
         } else {
             Err(RingDegreeError(degree))

@@ -30,7 +30,7 @@ fn main() -> Result<()> {
         "operations" => match argument(1) {
             Some(set) => operations(set, threads),
             None => {
-                ["bgv-2p12-109", "bgv-2p13-218", "bgv-2p14-438"].iter().try_for_each(|set| operations(set, threads))
+                ["bgv-2p12-109", "bgv-2p13-218", "bgv-2p14-423"].iter().try_for_each(|set| operations(set, threads))
             }
         },
         "bootstrap" => bootstrap(argument(1).unwrap_or("f1-bootstrap"), threads),

@@ -25,7 +25,7 @@ impl Point {
     fn of(op: &str) -> Option<Self> {
         let (keys, compact_plaintexts) = match op {
             "bootstrap" => (2.0, false),
-            "bootstrap half" => (17.0 / 16.0, false),
+            "bootstrap half" => (1.5, false),
             "bootstrap compact" => (1.0, true),
             _ => return None,
         };

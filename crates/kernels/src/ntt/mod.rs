@@ -146,6 +146,22 @@ impl<W: NttWord> Ntt<W> {
         Ok(Self { degree, isa, kernel, tables })
     }
 
+    /// The transform of polynomials in X^(N/n), n = `degree`, by their n coefficients at multiples of N/n: that of degree n with ψ^(N/n) for ψ. In the transform of
+    /// degree N each of its values stands N/n times in a row, as the value at ψ^(2k+1) is that of Y = X^(N/n) at ψ^((N/n)(2k+1)), which the low bits of k say, and so
+    /// the high ones of its place ([`repeat`]).
+    ///
+    /// # Panics
+    /// If `degree` is above N.
+    pub fn subring(&self, degree: RingDegree) -> Self {
+        let modulus = self.modulus();
+        assert!(degree <= self.degree, "a subring's degree divides the ring's");
+        let kernel_of = |isa| W::kernel(isa, degree, modulus).map(|kernel| (isa, kernel));
+        let found = Isa::present().filter(|&isa| isa <= self.isa).find_map(kernel_of);
+        let (isa, kernel) = found.expect("portable code serves every degree");
+        let root = modulus.power(self.root(), (self.degree.get() / degree.get()) as u64);
+        Self { degree, isa, kernel, tables: Tables::with_root(degree, modulus, root, &W::layout(kernel)) }
+    }
+
     /// N.
     pub fn degree(&self) -> RingDegree {
         self.degree
@@ -241,6 +257,30 @@ impl<W: NttWord> Ntt<W> {
 
     fn check(&self, words: &[W]) {
         assert_eq!(words.len(), self.degree.get(), "a polynomial has N coefficients");
+    }
+}
+
+/// target ← values, each as often in a row as `target` has more words: what [`Ntt::subring`] leaves, as values of the ring.
+///
+/// # Panics
+/// Unless the length of `target` is a multiple of that of `values`.
+pub fn repeat(values: &[u64], target: &mut [u64]) {
+    assert!(target.len().is_multiple_of(values.len()), "whole rows of each value");
+    let times = target.len() / values.len();
+    let (chunks, rest) = target.as_chunks_mut::<8>();
+    match times {
+        1 => target.copy_from_slice(values),
+        2 | 4 if rest.is_empty() => {
+            for (row, chunk) in chunks.iter_mut().enumerate() {
+                *chunk = std::array::from_fn(|at| values[(8 * row + at) / times]);
+            }
+        }
+        _ if times.is_multiple_of(8) => {
+            for (rows, &value) in chunks.chunks_exact_mut(times / 8).zip(values) {
+                rows.fill([value; 8]);
+            }
+        }
+        _ => target.chunks_exact_mut(times).zip(values).for_each(|(row, &value)| row.fill(value)),
     }
 }
 

@@ -46,10 +46,15 @@ pub(super) const LOG2_INNER_RADIX: usize = 3;
 
 impl<W: Copy> Tables<W> {
     pub(super) fn new(degree: RingDegree, modulus: Modulus, layout: &Layout<W>) -> Result<Self, NttError> {
-        let (count, bits) = (degree.get(), degree.log2());
         super::check(degree, modulus)?;
-        let error = NttError::NoRoot { modulus: modulus.value(), degree: count };
-        let root = primitive_root(modulus, 2 * count as u64).ok_or(error)?;
+        let error = NttError::NoRoot { modulus: modulus.value(), degree: degree.get() };
+        let root = primitive_root(modulus, 2 * degree.get() as u64).ok_or(error)?;
+        Ok(Self::with_root(degree, modulus, root, layout))
+    }
+
+    /// With `root`, a primitive 2N-th root of unity, for ψ.
+    pub(super) fn with_root(degree: RingDegree, modulus: Modulus, root: u64, layout: &Layout<W>) -> Self {
+        let (count, bits) = (degree.get(), degree.log2());
         let mut factors = vec![0; count];
         let mut power = 1;
         for exponent in 0..count {
@@ -86,15 +91,6 @@ impl<W: Copy> Tables<W> {
             radices.push(radix as u32);
             stages -= radix;
         }
-        Ok(Self {
-            modulus,
-            root,
-            log2_degree: bits as usize,
-            pairs,
-            lanes: lane_factors,
-            lane_companions,
-            last,
-            radices,
-        })
+        Self { modulus, root, log2_degree: bits as usize, pairs, lanes: lane_factors, lane_companions, last, radices }
     }
 }

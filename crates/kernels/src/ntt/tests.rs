@@ -208,6 +208,40 @@ fn orders_are_permutations() {
     }
 }
 
+/// Polynomials in a power of X, through the subring and without it.
+#[test]
+fn a_subring_has_the_same_values() {
+    for_every_transform::<u64>(&[32, 46, 48, 50, 61], |ntt| {
+        let count = ntt.degree().get();
+        for log2_apart in [0, 1, 2, 3, 5, 8, 13] {
+            let Ok(degree) = RingDegree::new(count >> log2_apart) else { break };
+            let subring = ntt.subring(degree);
+            assert!(subring.isa() <= ntt.isa());
+            let mut values = polynomial(ntt.modulus(), degree.get(), 7);
+            let mut expected = vec![0; count];
+            expected.iter_mut().step_by(1 << log2_apart).zip(&values).for_each(|(word, &value)| *word = value);
+            ntt.forward(&mut expected);
+            subring.forward(&mut values);
+            let mut found = vec![0; count];
+            repeat(&values, &mut found);
+            assert!(found == expected, "{:?} in {:?}, {:?}", degree, ntt.degree(), ntt.modulus());
+        }
+    });
+}
+
+#[test]
+fn values_are_repeated() {
+    for count in [1, 2, 3, 4, 8, 12] {
+        let values: Vec<u64> = (0..count).collect();
+        for times in [1, 2, 3, 4, 6, 8, 16, 24, 100] {
+            let mut found = vec![0; values.len() * times];
+            repeat(&values, &mut found);
+            let expected: Vec<u64> = values.iter().flat_map(|&value| std::iter::repeat_n(value, times)).collect();
+            assert_eq!(found, expected, "{count} values, {times} times");
+        }
+    }
+}
+
 #[test]
 fn halves_are_the_whole() {
     for_every_transform::<u64>(&SIZES_64, |ntt| {

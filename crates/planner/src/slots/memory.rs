@@ -3,8 +3,9 @@
 use super::SlotPlan;
 use crate::memory::{peak, threads};
 use crate::{Fault, PlanError};
-use polyfabric_program::rns::kernel::{KernelProgram, OpKind, PublicPolynomial};
+use polyfabric_program::rns::kernel::{KernelProgram, Op, OpKind, PublicPolynomial};
 use polyfabric_runtime::rns::cpu;
+use polyfabric_schemes::rns::Domain;
 
 /// Words of a prime's transform tables: N for the stages within registers, as many companions, a quarter of N for the others.
 const TABLE_WORDS: [usize; 2] = [9, 4];
@@ -60,8 +61,17 @@ fn coefficient_bytes(polynomial: &PublicPolynomial) -> usize {
     }
 }
 
-/// Bytes of the public polynomials' transforms.
+/// Bytes of the public polynomials' transforms: of one in a power of X, each value once.
 pub fn prepared_bytes(kernel: &KernelProgram) -> usize {
-    let limbs = kernel.ops.iter().filter(|op| matches!(op.kind, OpKind::Plaintext { .. }));
-    limbs.map(|op| kernel.value(op.results[0]).limbs.len()).sum::<usize>() * limb_bytes(kernel)
+    let mut known = vec![None; kernel.plaintexts.len()];
+    let prepared = |op: &Op| {
+        let OpKind::Plaintext { plaintext, value } = &op.kind else { return 0 };
+        let place = *plaintext as usize;
+        let apart = match value.domain {
+            Domain::Evaluation => *known[place].get_or_insert_with(|| kernel.plaintexts[place].log2_apart()),
+            Domain::Coefficient => 0,
+        };
+        (value.limbs.len() * limb_bytes(kernel)) >> apart
+    };
+    kernel.ops.iter().map(prepared).sum()
 }

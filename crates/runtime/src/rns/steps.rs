@@ -108,19 +108,36 @@ pub(crate) fn plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb
     let (polynomial, limb) = (&program.plaintexts[key.plaintext as usize], ring.limb(key.limb));
     let mut words =
         AlignedTorus::made(program.degree.get(), |start, piece| polynomial.residues_from(limb, start, piece));
-    transform_plaintext(ring, key, &mut words);
+    if key.domain == Domain::Evaluation {
+        ring.ntt(key.limb).forward(&mut words);
+    }
     words
 }
 
-/// [`plaintext`], written over N `words`.
-pub(crate) fn write_plaintext(program: &KernelProgram, ring: &Ring, key: PlaintextLimb, words: &mut [u64]) {
-    program.plaintexts[key.plaintext as usize].residues_from(ring.limb(key.limb), 0, words);
-    transform_plaintext(ring, key, words);
+/// For each limb of a public polynomial the power of two X^(2^k) that it is one in, as k; 0 if its coefficients are wanted.
+pub(crate) fn log2_apart(program: &KernelProgram, limbs: &[PlaintextLimb]) -> Vec<u32> {
+    let mut known = vec![None; program.plaintexts.len()];
+    let apart = |limb: &PlaintextLimb| match limb.domain {
+        Domain::Evaluation => {
+            let plaintext = limb.plaintext as usize;
+            *known[plaintext].get_or_insert_with(|| program.plaintexts[plaintext].log2_apart())
+        }
+        Domain::Coefficient => 0,
+    };
+    limbs.iter().map(apart).collect()
 }
 
-fn transform_plaintext(ring: &Ring, key: PlaintextLimb, words: &mut [u64]) {
+/// [`plaintext`] of a polynomial in X^(2^`log2_apart`), each of its values once, written over `words`.
+pub(crate) fn write_plaintext(
+    program: &KernelProgram,
+    ring: &Ring,
+    key: PlaintextLimb,
+    log2_apart: u32,
+    words: &mut [u64],
+) {
+    program.plaintexts[key.plaintext as usize].residues_apart(ring.limb(key.limb), log2_apart, words);
     if key.domain == Domain::Evaluation {
-        ring.ntt(key.limb).forward(words);
+        ring.ntt_of_power(key.limb, log2_apart).forward(words);
     }
 }
 

@@ -242,13 +242,29 @@ impl Random<'_> {
                     self.builder.key(IDS[0], row, Part::Mask, limbs)
                 } else {
                     let count = self.builder.degree().get();
-                    let polynomial = PublicPolynomial::Narrow((0..count).map(|_| self.generator.random()).collect());
+                    let log2_apart = self.generator.random_range(0..=count.ilog2());
+                    let polynomial = in_a_power(count, log2_apart, self.generator);
                     let domain = [Domain::Coefficient, Domain::Evaluation][self.generator.random_range(0..2)];
                     self.builder.plaintext(&Arc::new(polynomial), ValueType { limbs, domain })
                 }
             }
         };
         self.values.push(new.unwrap());
+    }
+}
+
+/// A polynomial in X^(2^`log2_apart`), with coefficients of a word or of two.
+fn in_a_power(count: usize, log2_apart: u32, generator: &mut StdRng) -> PublicPolynomial {
+    let (apart, wide) = (1 << log2_apart, generator.random());
+    let mut coefficient = |place: usize| match (place.is_multiple_of(apart), wide) {
+        (false, _) => 0,
+        (true, false) => i128::from(generator.random::<i64>()),
+        (true, true) => generator.random::<i128>() >> 1,
+    };
+    if wide {
+        PublicPolynomial::Wide((0..count).map(coefficient).collect())
+    } else {
+        PublicPolynomial::Narrow((0..count).map(|place| coefficient(place) as i64).collect())
     }
 }
 
@@ -392,6 +408,47 @@ fn keys_are_read_once_for_several() {
             let executor = Executor::with_tuning(&program, &keys, options, tuning).unwrap();
             assert_eq!(executor.key_limbs_read(), times * all.len());
             assert!(executor.run(&inputs, &NoProgress).unwrap() == expected, "{digit_sets} sets, {threads} threads");
+        }
+    }
+}
+
+/// In a ring whose limbs have several of the pieces that repeated values are multiplied in, and rows of a value from one word to more than a piece.
+#[test]
+fn polynomials_in_a_power_of_x_are_kept_small() {
+    let generator = &mut StdRng::seed_from_u64(9);
+    let ring = ring(12, 2, 1, generator);
+    let keys = keys(&ring, GadgetLiteral::hybrid(3, 1, 0), &IDS[..1], generator);
+    let (count, limbs) = (ring.degree().get(), LimbSet::range(0..2));
+    for log2_apart in 0..=count.ilog2() {
+        let mut builder = KernelBuilder::new("p", ring.degree(), ring.moduli()).unwrap();
+        let kind = ValueType::evaluation(limbs.clone());
+        let [x, y] = [0, 1].map(|part| builder.input("x", part, kind.clone()).unwrap());
+        let public = Arc::new(in_a_power(count, log2_apart, generator));
+        let p = builder.plaintext(&public, kind.clone()).unwrap();
+        let mut results = vec![builder.multiply(x, p).unwrap(), builder.multiply(p, y).unwrap()];
+        results.push(builder.multiply(p, p).unwrap());
+        results.push(builder.multiply_add(x, p, y).unwrap());
+        results.push(builder.multiply_add(p, results[0], results[1]).unwrap());
+        results.push(builder.multiply_add(p, p, p).unwrap());
+        results.push(builder.add(p, results[4]).unwrap());
+        results.push(builder.sub(y, p).unwrap());
+        // Over the product's own buffer.
+        let negated = builder.negate(x).unwrap();
+        results.push(builder.multiply(negated, p).unwrap());
+        for (part, value) in results.into_iter().enumerate() {
+            builder.output("y", part as u16, value);
+        }
+        let program = builder.finish().unwrap();
+        let inputs = inputs(&program, &ring, generator);
+        let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
+        let expected = interpreter::run(&program, &keys, &inputs, &NoProgress).unwrap();
+        for compact_plaintexts in [false, true] {
+            let options = ExecutorOptions { threads: 1, compact_plaintexts };
+            let executor = Executor::with_options(&program, &keys, options).unwrap();
+            let kept = (count >> log2_apart).max(RingDegree::MIN) * limbs.len() * size_of::<u64>();
+            assert_eq!(executor.plaintext_bytes(), if compact_plaintexts { 0 } else { kept });
+            let found = executor.run(&inputs, &NoProgress).unwrap();
+            assert!(found == expected, "2^{log2_apart} apart, {options:?}");
         }
     }
 }

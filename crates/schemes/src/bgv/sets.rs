@@ -118,11 +118,19 @@ mod tests {
 
     #[test]
     fn benchmarked_sets_have_their_size() {
-        for (name, bits, digits) in [("bgv-2p12-109", 109.0, 2), ("bgv-2p13-218", 218.0, 4), ("bgv-2p14-438", 438.0, 3)]
-        {
+        let sets = [
+            ("bgv-2p12-109", 109.0, 2),
+            ("bgv-2p13-218", 218.0, 4),
+            ("bgv-2p14-438", 438.0, 3),
+            ("bgv-2p14-423", 423.0, 4),
+        ];
+        for (name, bits, digits) in sets {
             let parameters = named(name).unwrap();
             assert!((parameters.log2_qp() - bits).abs() < 0.1, "{name}: {}", parameters.log2_qp());
             assert_eq!(parameters.gadget().digits().len(), digits, "{name}");
         }
+        let [wide, narrow] = ["bgv-2p14-423", "bgv-2p14-438"].map(|name| named(name).unwrap());
+        assert!((wide.log2_q() - narrow.log2_q()).abs() < 0.1 && wide.security().bits >= 128.0);
+        assert!(wide.estimated_bits().unwrap() >= 128.0);
     }
 }

@@ -12,6 +12,9 @@ use super::limb::LimbId;
 /// Most moduli of one ring.
 pub const MAX_LIMBS: usize = 256;
 
+/// Degrees of subrings, of the largest ring.
+const MOST_SUBRINGS: usize = (RingDegree::MAX / RingDegree::MIN).ilog2() as usize;
+
 /// `Z[X]/(X^N + 1)` modulo each of a table of primes, with what computing modulo each takes. Shared by reference.
 #[derive(Debug)]
 pub struct Ring {
@@ -20,6 +23,8 @@ pub struct Ring {
     limbs: Vec<Limb>,
     /// Made when they are first used: a ring that a file names costs nothing until something is computed in it.
     transforms: Vec<OnceLock<Ntt<u64>>>,
+    /// By limb and the power of two, likewise: those of [`Self::ntt_of_power`].
+    subrings: Vec<[OnceLock<Ntt<u64>>; MOST_SUBRINGS]>,
 }
 
 /// Why moduli make no ring.
@@ -67,8 +72,9 @@ impl Ring {
                 .map_err(|source| RingError::Transform { limb: LimbId(index as u16), source })?;
         }
         let transforms = moduli.iter().map(|_| OnceLock::new()).collect();
+        let subrings = moduli.iter().map(|_| Default::default()).collect();
         let limbs = moduli.iter().map(|&modulus| Limb::new(modulus)).collect();
-        Ok(Arc::new(Self { degree, moduli: moduli.to_vec(), limbs, transforms }))
+        Ok(Arc::new(Self { degree, moduli: moduli.to_vec(), limbs, transforms, subrings }))
     }
 
     /// N.
@@ -120,6 +126,19 @@ impl Ring {
         })
     }
 
+    /// The transform modulo `limb`'s prime of polynomials in X^(2^`log2`), by their coefficients 2^`log2` from one another ([`Ntt::subring`]).
+    ///
+    /// # Panics
+    /// As [`Self::modulus`], and if there is no degree of N/2^`log2`.
+    #[inline]
+    pub fn ntt_of_power(&self, limb: LimbId, log2: u32) -> &Ntt<u64> {
+        let Some(place) = log2.checked_sub(1) else { return self.ntt(limb) };
+        self.subrings[limb.index()][place as usize].get_or_init(|| {
+            let degree = RingDegree::new(self.degree.get() >> log2).expect("a subring of a degree that there is");
+            self.ntt(limb).subring(degree)
+        })
+    }
+
     /// log2 of the product of `limbs`' primes.
     ///
     /// # Panics
@@ -130,6 +149,7 @@ impl Ring {
 
     /// Bytes of the transforms' tables, of those that are made.
     pub fn table_bytes(&self) -> usize {
-        self.transforms.iter().filter_map(OnceLock::get).map(Ntt::table_bytes).sum()
+        let all = self.transforms.iter().chain(self.subrings.iter().flatten());
+        all.filter_map(OnceLock::get).map(Ntt::table_bytes).sum()
     }
 }

@@ -133,6 +133,43 @@ impl PublicPolynomial {
         }
     }
 
+    /// The largest power of two X^(2^k) that the polynomial is one in, as k: a vector that repeats is encoded so. At most as large as leaves
+    /// [`RingDegree::MIN`] of its coefficients.
+    pub fn log2_apart(&self) -> u32 {
+        fn apart<T: Copy + PartialEq + Default>(coefficients: &[T]) -> u32 {
+            let most = (coefficients.len() / RingDegree::MIN).checked_ilog2().unwrap_or(0);
+            let alone = |&log2: &u32| {
+                let (step, zero) = (1 << log2, T::default());
+                coefficients.chunks_exact(2 * step).all(|pair| pair[step] == zero)
+            };
+            (0..most).take_while(alone).count() as u32
+        }
+        match self {
+            Self::Narrow(coefficients) => apart(coefficients),
+            Self::Wide(coefficients) => apart(coefficients),
+        }
+    }
+
+    /// The residues modulo `limb`'s modulus of the coefficients 2^`log2_apart` from one another, from the first on.
+    ///
+    /// # Panics
+    /// Unless `target` has a word for each of them.
+    pub fn residues_apart(&self, limb: Limb, log2_apart: u32, target: &mut [u64]) {
+        if log2_apart == 0 {
+            return self.residues_from(limb, 0, target);
+        }
+        match self {
+            Self::Narrow(coefficients) => {
+                let alone: Vec<i64> = coefficients.iter().copied().step_by(1 << log2_apart).collect();
+                limb.reduce_signed(target, &alone);
+            }
+            Self::Wide(coefficients) => {
+                let alone: Vec<i128> = coefficients.iter().copied().step_by(1 << log2_apart).collect();
+                limb.reduce_signed_wide(target, &alone);
+            }
+        }
+    }
+
     /// The residues modulo `limb`'s modulus of the coefficients from `start` on, as many as `target` has words, written to it.
     ///
     /// # Panics

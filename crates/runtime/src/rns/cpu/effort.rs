@@ -6,7 +6,7 @@
 use super::Tuning;
 use super::schedule::ExecutionPlan;
 use crate::rns::RunError;
-use crate::rns::steps::{Place, PlaintextLimb, Steps, Work};
+use crate::rns::steps::{Place, Steps, Work, log2_apart};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};
@@ -125,10 +125,17 @@ pub fn efforts(
             Work::Key { .. } => add(Effort::Add, 1),
         }
     }
-    let mut plaintext = |limb: &PlaintextLimb, uses: usize| {
+    let apart = log2_apart(program, &steps.plaintexts);
+    let degree = program.degree.get();
+    let mut words = BTreeMap::<Effort, usize>::new();
+    let mut plaintext = |index: usize| {
+        let limb = &steps.plaintexts[index];
         let wide = matches!(*program.plaintexts[limb.plaintext as usize], PublicPolynomial::Wide(_));
-        add(if wide { Effort::Wide } else { Effort::Narrow }, uses);
-        add(Effort::Forward, if limb.domain == Domain::Evaluation { uses } else { 0 });
+        let transform = (limb.domain == Domain::Evaluation).then_some(Effort::Forward);
+        let made = if wide { Effort::Wide } else { Effort::Narrow };
+        for effort in [Some(made), transform].into_iter().flatten() {
+            *words.entry(effort).or_default() += degree >> apart[index];
+        }
     };
     if compact_plaintexts {
         // One that is used with both parts of a ciphertext is made once for both.
@@ -138,13 +145,15 @@ pub fn efforts(
                 if let Place::Plaintext(index) = place
                     && last.insert(step.limb, *index) != Some(*index)
                 {
-                    plaintext(&steps.plaintexts[*index as usize], 1);
+                    plaintext(*index as usize);
                 }
             }
         }
     } else {
-        steps.plaintexts.iter().for_each(|limb| plaintext(limb, 1));
+        (0..steps.plaintexts.len()).for_each(plaintext);
     }
+    // A polynomial in a power of X takes its share of a limb.
+    words.into_iter().for_each(|(effort, words)| add(effort, words.div_ceil(degree)));
     add(Effort::Fresh, schedule.slots + steps.outputs.iter().map(Vec::len).sum::<usize>());
     Ok(counts)
 }

@@ -1,10 +1,11 @@
 //! Runs a schedule.
 
 use super::inner_product::Scratch;
+use super::public::Room;
 use super::schedule::{Ahead, Level, Placed, Slot, Task};
 use super::{Arena, Executor};
 use crate::Progress;
-use crate::rns::steps::{Place, Step, Work, write_plaintext};
+use crate::rns::steps::{Place, Step, Work};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Limb;
@@ -12,7 +13,7 @@ use polyfabric_program::rns::kernel::{Conversion, DigitWindow};
 use polyfabric_schemes::rns::{Domain, RnsPolynomial};
 use rayon::prelude::*;
 use std::ops::{Deref, Range};
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Words of a conversion that one thread does at a time, a column of all limbs.
 const CONVERSION_COLUMNS: usize = 4096;
@@ -28,7 +29,10 @@ pub(super) struct Buffers<'a> {
 pub(super) enum Words<'b, 'a> {
     Slot(RwLockReadGuard<'b, &'a mut [u64]>),
     Slice(&'b [u64]),
+    /// A public polynomial, made where it is used.
     Made(Room<'b>),
+    /// One whose values repeat.
+    Repeated(AlignedTorus<u64>),
 }
 
 impl Deref for Words<'_, '_> {
@@ -37,28 +41,9 @@ impl Deref for Words<'_, '_> {
         match self {
             Self::Slot(guard) => guard,
             Self::Slice(words) => words,
-            Self::Made(room) => room.made.words.as_deref().unwrap_or(&[]),
+            Self::Made(room) => room,
+            Self::Repeated(words) => words,
         }
-    }
-}
-
-/// A limb of a public polynomial, made where it is used, and which one. It is given back afterwards: the next use is mostly of the same one, with the
-/// ciphertext's other part, and else the room's pages are there.
-#[derive(Debug, Default)]
-pub(super) struct Made {
-    index: Option<u32>,
-    words: Option<AlignedTorus<u64>>,
-}
-
-/// [`Made`] in use.
-pub(super) struct Room<'b> {
-    made: Made,
-    rooms: &'b Mutex<Vec<Made>>,
-}
-
-impl Drop for Room<'_> {
-    fn drop(&mut self) {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(&mut self.made));
     }
 }
 
@@ -150,31 +135,10 @@ impl Executor {
                 // The inputs have been checked: the limb is there.
                 Words::Slice(input.limb(input.position(limb).unwrap_or(0)))
             }
-            (None, Place::Plaintext(index)) => match self.plaintexts.get(index as usize) {
-                Some(words) => Words::Slice(words),
-                None => Words::Made(self.made(index)),
-            },
+            (None, Place::Plaintext(index)) => self.whole(index),
             // Every register has a buffer.
             (None, Place::Register(_)) => Words::Slice(&[]),
         }
-    }
-
-    /// Limb `index` of the public polynomials, as it was left or made anew.
-    fn made(&self, index: u32) -> Room<'_> {
-        let mut free = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = free.iter().position(|made| made.index == Some(index));
-        // The one that was left first: others may yet be wanted.
-        let made = if free.is_empty() { Made::default() } else { free.remove(same.unwrap_or(0)) };
-        drop(free);
-        let mut room = Room { made, rooms: &self.rooms };
-        if room.made.index != Some(index) {
-            // None while it is written over.
-            room.made.index = None;
-            let words = room.made.words.get_or_insert_with(|| AlignedTorus::zeros(self.program.degree.get()));
-            write_plaintext(&self.program, &self.ring, self.steps.plaintexts[index as usize], words);
-            room.made.index = Some(index);
-        }
-        room
     }
 
     /// What is to be fetched during a step; nothing, if nothing is.
@@ -194,6 +158,9 @@ impl Executor {
         let mut result = buffers.write(placed.results[0]);
         let result: &mut [u64] = &mut result;
         let own = placed.operands.iter().position(|&slot| slot == Some(placed.results[0]));
+        if let Some(factor) = self.repeated_factor(step) {
+            return self.repeated_product(factor, step, placed, buffers, result);
+        }
         let words = |operand: usize| self.words(step, placed, buffers, operand);
         let load = |result: &mut [u64]| {
             if own.is_none() {

@@ -6,6 +6,7 @@
 mod effort;
 mod execute;
 mod inner_product;
+mod public;
 mod schedule;
 
 pub use effort::{Effort, Rehearsal, efforts};
@@ -13,13 +14,13 @@ pub use effort::{Effort, Rehearsal, efforts};
 use super::RunError;
 use super::bind::{check_inputs, check_keys, check_ring};
 use crate::Progress;
-use crate::rns::steps::{PlaintextLimb, Steps, plaintext};
-use execute::Made;
+use crate::rns::steps::{PlaintextLimb, Steps, log2_apart, plaintext, write_plaintext};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::isa::Isa;
 use polyfabric_program::rns::kernel::{KernelProgram, ValueType};
 use polyfabric_schemes::rns::{KeySet, Ring, RnsPolynomial, SwitchingKey};
+use public::Made;
 use rayon::prelude::*;
 use schedule::ExecutionPlan;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -101,7 +102,9 @@ pub struct Executor {
     schedule: ExecutionPlan,
     /// The keys of [`Steps::keys`], and for each limb of the ring's table its place in the key.
     keys: Vec<(Arc<SwitchingKey>, Vec<Option<usize>>)>,
-    /// The limbs of [`Steps::plaintexts`]; none if they are made at each use.
+    /// Of the limbs of [`Steps::plaintexts`], the power of two that each is a polynomial in ([`log2_apart`]).
+    apart: Vec<u32>,
+    /// Those limbs, each of their values once; none if they are made at each use.
     plaintexts: Vec<AlignedTorus<u64>>,
     outputs: Vec<ValueType>,
     pool: Option<rayon::ThreadPool>,
@@ -159,13 +162,24 @@ impl Executor {
             (Arc::clone(key), ring.limb_ids().into_iter().map(position).collect())
         };
         let bound = steps.keys.iter().map(|&id| Ok(place(keys.get(id)?))).collect::<Result<_, RunError>>()?;
-        let prepare = |limb: &PlaintextLimb| plaintext(program, &ring, *limb);
-        let plaintexts =
-            if options.compact_plaintexts { Vec::new() } else { steps.plaintexts.par_iter().map(prepare).collect() };
+        let apart = log2_apart(program, &steps.plaintexts);
+        let prepare = |(&limb, &apart): (&PlaintextLimb, &u32)| match apart {
+            0 => plaintext(program, &ring, limb),
+            _ => {
+                let mut words = AlignedTorus::zeros(program.degree.get() >> apart);
+                write_plaintext(program, &ring, limb, apart, &mut words);
+                words
+            }
+        };
+        let plaintexts = if options.compact_plaintexts {
+            Vec::new()
+        } else {
+            steps.plaintexts.par_iter().zip(&apart).map(prepare).collect()
+        };
         let outputs = program.outputs.iter().map(|output| program.value(output.value).clone()).collect();
         let program = program.clone();
         let (arenas, rooms) = (Mutex::default(), Mutex::default());
-        Ok(Self { program, ring, steps, schedule, keys: bound, plaintexts, outputs, pool, arenas, rooms })
+        Ok(Self { program, ring, steps, schedule, keys: bound, apart, plaintexts, outputs, pool, arenas, rooms })
     }
 
     /// The program.
@@ -180,7 +194,7 @@ impl Executor {
 
     /// The bytes of the prepared public polynomials.
     pub fn plaintext_bytes(&self) -> usize {
-        self.plaintexts.len() * self.program.degree.get() * size_of::<u64>()
+        self.plaintexts.iter().map(|words| size_of_val(&words[..])).sum()
     }
 
     /// Limbs of keys, all rows of both halves, that a run reads from memory or expands: one for all the inner products that go together.

@@ -1,0 +1,130 @@
+//! Public polynomials, as steps read them.
+//!
+//! A vector that repeats after p slots is encoded as a polynomial in X^(N/2p). Of such a polynomial the transform in the ring of degree 2p is made and kept: the values in the
+//! ring of degree N are the same ones, each N/2p times in a row, and a product repeats them in the first-level cache.
+
+use super::Executor;
+use super::execute::{Buffers, Words};
+use super::schedule::Placed;
+use crate::rns::steps::{Place, Step, Work, write_plaintext};
+use polyfabric_kernels::aligned::AlignedTorus;
+use polyfabric_kernels::ntt;
+use std::ops::Deref;
+use std::sync::{Mutex, PoisonError};
+
+/// Words of a product whose public factors are repeated at a time.
+const PIECE: usize = 1024;
+
+/// A limb of a public polynomial, made where it is used, and which one. It is given back afterwards: the next use is mostly of the same one, with the
+/// ciphertext's other part, and else the room's pages are there.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    index: Option<u32>,
+    words: Option<AlignedTorus<u64>>,
+    /// Of the words, those that it has.
+    length: usize,
+}
+
+/// [`Made`] in use.
+pub(super) struct Room<'b> {
+    made: Made,
+    rooms: &'b Mutex<Vec<Made>>,
+}
+
+impl Deref for Room<'_> {
+    type Target = [u64];
+    fn deref(&self) -> &[u64] {
+        self.made.words.as_deref().map_or(&[], |words| &words[..self.made.length])
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(&mut self.made));
+    }
+}
+
+impl Executor {
+    /// Limb `index` of the public polynomials, each of its values once.
+    fn public<'b, 'a>(&'b self, index: u32) -> Words<'b, 'a> {
+        match self.plaintexts.get(index as usize) {
+            Some(words) => Words::Slice(words),
+            None => Words::Made(self.made(index)),
+        }
+    }
+
+    /// Limb `index` of the public polynomials, all N words.
+    pub(super) fn whole<'b, 'a>(&'b self, index: u32) -> Words<'b, 'a> {
+        let words = self.public(index);
+        if self.apart[index as usize] == 0 {
+            return words;
+        }
+        let mut whole = AlignedTorus::zeros(self.program.degree.get());
+        ntt::repeat(&words, &mut whole);
+        Words::Repeated(whole)
+    }
+
+    /// Limb `index` of the public polynomials, as it was left or made anew.
+    fn made(&self, index: u32) -> Room<'_> {
+        let mut free = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = free.iter().position(|made| made.index == Some(index));
+        // The one that was left first: others may yet be wanted.
+        let made = if free.is_empty() { Made::default() } else { free.remove(same.unwrap_or(0)) };
+        drop(free);
+        let mut room = Room { made, rooms: &self.rooms };
+        if room.made.index != Some(index) {
+            // None while it is written over.
+            room.made.index = None;
+            let (degree, log2_apart) = (self.program.degree.get(), self.apart[index as usize]);
+            room.made.length = degree >> log2_apart;
+            let words = room.made.words.get_or_insert_with(|| AlignedTorus::zeros(degree));
+            let words = &mut words[..room.made.length];
+            write_plaintext(&self.program, &self.ring, self.steps.plaintexts[index as usize], log2_apart, words);
+            room.made.index = Some(index);
+        }
+        room
+    }
+
+    /// Which factor of a product is a public polynomial whose values repeat.
+    pub(super) fn repeated_factor(&self, step: &Step) -> Option<usize> {
+        let repeats = |place: &Place| matches!(*place, Place::Plaintext(index) if self.apart[index as usize] > 0);
+        match step.work {
+            Work::Multiply | Work::MultiplyAdd => step.operands[..2].iter().position(repeats),
+            _ => None,
+        }
+    }
+
+    /// A product with factor `factor`, or one that is added to another limb, piece by piece.
+    pub(super) fn repeated_product(
+        &self,
+        factor: usize,
+        step: &Step,
+        placed: &Placed,
+        buffers: &Buffers<'_>,
+        result: &mut [u64],
+    ) {
+        let Place::Plaintext(index) = step.operands[factor] else { return };
+        let limb = self.ring.limb(step.limb);
+        let values = self.public(index);
+        let own = |operand: usize| placed.operands[operand] == Some(placed.results[0]);
+        let other = |operand: usize| (!own(operand)).then(|| self.words(step, placed, buffers, operand));
+        let (a, addend) = (other(1 - factor), (step.operands.len() > 2).then(|| other(2)));
+        let mut piece = [0; PIECE];
+        for (number, result) in result.chunks_mut(PIECE).enumerate() {
+            let at = number * PIECE..number * PIECE + result.len();
+            let factors = &mut piece[..result.len()];
+            // A value's row may be longer than the piece.
+            let log2 = self.apart[index as usize];
+            ntt::repeat(&values[at.start >> log2..((at.end - 1) >> log2) + 1], factors);
+            let a = a.as_ref().map(|a| &a[at.clone()]);
+            match (a, &addend) {
+                (Some(a), None) => limb.multiply(result, a, factors),
+                (None, None) => limb.multiply_assign(result, factors),
+                (Some(a), Some(Some(c))) => limb.multiply_add(result, a, factors, &c[at]),
+                (Some(a), Some(None)) => limb.multiply_add_assign(result, a, factors),
+                // The schedule writes a sum over its addend alone.
+                (None, Some(_)) => {}
+            }
+        }
+    }
+}
