@@ -39,6 +39,8 @@ AARCH64_ARGS ?=
 # rustup's default place, for shells that have not read its environment file.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Where Python is told to keep no bytecode, each of the many processes that tests start would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')

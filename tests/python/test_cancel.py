@@ -127,7 +127,7 @@ def test_an_interrupt_ends_it_at_once(name: str) -> None:
     prepare, work = WORK[name]
     script = SCRIPT.format(prepare=prepare, work=work, after="")
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    words = interrupted_after(process, 0.7)
+    words = interrupted_after(process, 0.4)
     assert words[:1] == ["ended"], words
     assert float(words[1]) <= PROMPT, words
 
@@ -140,7 +140,7 @@ def test_after_an_interrupt_the_next_operation_runs() -> None:
     )
     script = SCRIPT.format(prepare=prepare, work=work, after=after)
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    words = interrupted_after(process, 0.5)
+    words = interrupted_after(process, 0.4)
     assert words[0] == "ended"
     assert " ".join(words[2:]) == "{'result': 1}"
 
@@ -162,7 +162,7 @@ def test_the_command_line_ends_and_writes_nothing(tmp_path: Path) -> None:
         if not maps.exists() or "_native" in maps.read_text():
             break
         time.sleep(0.1)
-    time.sleep(4)
+    time.sleep(2)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130

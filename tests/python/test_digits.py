@@ -65,7 +65,7 @@ def test_art_has_the_shape_of_the_image():
     assert [len(line) for line in lines] == [16] * 8
 
 
-@pytest.mark.parametrize("images", [10, pytest.param(50, marks=pytest.mark.full)])
+@pytest.mark.parametrize("images", [3, pytest.param(50, marks=pytest.mark.full)])
 def test_images_on_the_cpu(images):
     done = classify(range(images))
     assert done.encrypted_scores
@@ -76,7 +76,7 @@ def test_images_on_the_cpu(images):
 
 @pytest.mark.full
 def test_images_by_morphlings_replay():
-    """One is in the tests of the command line."""
+    """One, of few neurons, is in the tests of the command line."""
     done = classify(range(3), on="morphling")
     assert [image.activations_equal for image in done.images] == [64] * 3
     assert done.correct

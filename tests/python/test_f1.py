@@ -218,7 +218,7 @@ def test_what_does_not_fit_is_told(polyfabric, arguments, message):
     assert message in " ".join(done.err.split())
 
 
-@pytest.mark.parametrize("key_switch", ["auto", "set", "listing1", "d3", "d1"])
+@pytest.mark.parametrize("key_switch", ["auto", "set", "listing1", "d1", pytest.param("d3", marks=pytest.mark.full)])
 def test_every_key_switch_replays_and_decrypts(key_switch):
     number = 0.6 - 0.8j
     if key_switch in ("auto", "set", "d3", "d1"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import polyfabric as pf
@@ -16,12 +18,17 @@ from polyfabric.schemes.options import PlanOptions
 pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
 
 
+@cache
+def done_on(name, on):
+    return execute(PROGRAMS[name], on=on)
+
+
 @pytest.mark.parametrize(
     ("name", "on"),
     [("lola-mnist", "cpu"), ("lola-mnist", "f1"), ("helr", "cpu"), pytest.param("helr", "f1", marks=pytest.mark.full)],
 )
 def test_at_full_size_the_answer_is_the_applications(name, on):
-    done = execute(PROGRAMS[name], on=on)
+    done = done_on(name, on)
     assert done.correct, (done.error, done.found, done.expected)
     if name == "helr":
         # Divisions that cut off, as the machine's are by themselves, have a bias: 8e-4, and that in slot 0.
@@ -39,13 +46,34 @@ def test_encrypted_weights_give_the_same_scores():
     assert done.error < 1e-3
 
 
-def test_cifar_with_two_of_its_second_maps_gives_its_scores():
-    done = execute(PROGRAMS["lola-cifar-reduced"])
+SMALL_CIFAR = lola_cifar.Shape(
+    side=10, colours=2, window=4, maps=5, second_window=3, second_maps=2, classes=3, slots=64
+)
+
+
+def small_cifar():
+    """The network on a small image, at the levels and on the parameters of the large one."""
+
+    def example(generator):
+        image = lola_cifar.drawn_image(SMALL_CIFAR, generator)
+        scores = lola_cifar.scores(SMALL_CIFAR, lola_cifar.Weights.drawn(SMALL_CIFAR), image)
+        return lola_cifar.pixel_inputs(SMALL_CIFAR, image), scores
+
+    return replace(PROGRAMS["lola-cifar-reduced"], build=lambda: lola_cifar.lola_cifar(SMALL_CIFAR), example=example)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [small_cifar(), pytest.param(PROGRAMS["lola-cifar-reduced"], marks=pytest.mark.full)],
+    ids=["small", "two of its second maps"],
+)
+def test_cifar_gives_its_scores_encrypted(program):
+    done = execute(program)
     assert done.correct, (done.error, done.found, done.expected)
 
 
 def test_a_wrong_answer_is_told():
-    right = execute(PROGRAMS["lola-mnist"])
+    right = done_on("lola-mnist", "cpu")
     shifted = [value + 1 for value in right.expected]
     assert not Answer(right.program, right.found, shifted, right.run).correct
     other = list(right.expected)
@@ -79,9 +107,7 @@ def test_the_packed_networks_are_the_plain_one(seed):
 
 
 def test_the_packed_cifar_is_the_plain_one():
-    shape = lola_cifar.Shape(
-        side=10, colours=2, window=4, maps=5, second_window=3, second_maps=2, classes=3, slots=64, level=None, end=None
-    )
+    shape = replace(SMALL_CIFAR, level=None, end=None)
     assert shape.packs == 3
     image = lola_cifar.drawn_image(lola_cifar.Shape(side=10, colours=2), np.random.default_rng(1))
     found = lola_cifar.lola_cifar(shape).evaluate(lola_cifar.pixel_inputs(shape, image))
@@ -188,7 +214,7 @@ def test_scaled_factors_use_no_level():
 
 
 def test_the_timeline_counts_utilisation():
-    done = execute(PROGRAMS["lola-mnist"], on="f1")
+    done = done_on("lola-mnist", "f1")
     assert done.run.simulation is not None
     events = json.loads(done.run.simulation.timeline())["traceEvents"]
     counters = {event["name"]: [] for event in events if event["ph"] == "C"}

@@ -87,10 +87,6 @@ def test_every_published_cell_is_claimed_by_the_model_or_an_application_or_says_
     compared = json.loads(_native.reproduce("osiris", json.dumps(rows), None))
     assert [row["failure"] for row in compared if row["failure"] is not None] == []
     assert [row["cell"] for row in compared if row["kind"] is None] == []
-    without = [row for row in rows if row["id"] != "figure11.stalls.64"]
-    compared = json.loads(_native.reproduce("osiris", json.dumps(without), None))
-    (failure,) = [row["failure"] for row in compared if row["failure"] is not None]
-    assert 'has a number of cell "figure11.stalls.64"' in failure
 
 
 PROGRAMS = ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "MLP", "LoLA", "LeNet", "HELR-1024", "Sorting", "ResNet-20")
@@ -164,12 +160,15 @@ def test_a_default_has_the_range_over_what_else_the_paper_allows(rows):
     assert len(names) == len(PROGRAMS)
 
 
-def test_the_range_stands_in_the_data_and_in_the_table():
+def test_the_range_stands_in_the_data_and_in_the_table_and_a_cell_that_nobody_claims_is_told():
     times = iter(float(number) for number in range(2, 200))
     with unscheduled() as patch:
         patch.setattr(osiris, "_timed", lambda *_: (FACTS, {**REPORT, "seconds": 1e-3 * next(times)}))
         rows = osiris.applications(None)
-    compared = json.loads(_native.reproduce("osiris", json.dumps(rows), None))
+    without = [row for row in rows if row["id"] != "figure11.stalls.64"]
+    compared = json.loads(_native.reproduce("osiris", json.dumps(without), None))
+    (failure,) = [row["failure"] for row in compared if row["failure"] is not None]
+    assert 'has a number of cell "figure11.stalls.64"' in failure
     (default,) = [row for row in compared if row["cell"] == "Bootstrap, double hoisting, 1 TB/s"]
     beside = [row for row in compared if row["cell"].startswith("Bootstrap, double hoisting: ")]
     others = [row for row in beside if "4 TB/s" not in row["cell"]]

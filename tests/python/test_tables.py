@@ -11,7 +11,7 @@ def mixed(index: int) -> int:
     return index * 40_503 % 65_521 >> 8
 
 
-@pytest.mark.parametrize("bits", [8, 12, pytest.param(16, marks=pytest.mark.full)])
+@pytest.mark.parametrize("bits", [8, *(pytest.param(bits, marks=pytest.mark.full) for bits in (12, 16))])
 def test_a_table_with_an_encrypted_index_decrypts_to_its_entries(bits: int) -> None:
     program = pf.program("table", i=pf.UInt(bits))(lambda i: pf.Table(mixed, pf.UInt(8))[i])
     keys = None

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from ..language.slot_matrix import moved
+from ..language.slot_matrix import by_diagonals
 from ..language.slots import SlotValue
 from ..language.types import Complex, Real
 from ..runnable import SlotProgram, program
@@ -129,7 +129,4 @@ def matrix_vector(level: int, diagonals: int, slots: int = 1 << 15) -> SlotProgr
 
 def _banded(value: SlotValue, entries: Array) -> SlotValue:
     """The matrix with those diagonals, from 0 on, times the vector."""
-    slots = entries.shape[1]
-    targets = np.broadcast_to(np.arange(slots), entries.shape)
-    sources = (targets + np.arange(len(entries))[:, None]) % slots
-    return moved(value, targets, sources, entries, slots)
+    return by_diagonals(value, dict(enumerate(entries)), entries.shape[1])

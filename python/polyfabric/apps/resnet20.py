@@ -333,6 +333,7 @@ class Rotations:
     columns and frames, for each group of results; each result to its place; and copies up to all slots."""
 
 
+@cache
 def rotations(shape: Shape = Shape(), slots: int = 1 << 15) -> dict[str, Rotations]:
     """Of every convolution, by its place, in vectors of so many slots."""
     found, strides = {}, {"stem": (shape.image, 1, shape.channels[0])}

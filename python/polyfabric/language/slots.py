@@ -125,7 +125,8 @@ def native(numbers: NDArray[Any], modulus: int | None) -> Native:
     """Numbers as the Rust links take them: integers with BGV, else real and imaginary parts."""
     if modulus is not None:
         return [int(x) for x in numbers]
-    return numbers.real.astype(float).tolist(), numbers.imag.astype(float).tolist()
+    imaginary = numbers.imag.astype(float).tolist() if np.iscomplexobj(numbers) else [0.0] * len(numbers)
+    return numbers.real.astype(float).tolist(), imaginary
 
 
 class SlotValue(Refusals, NumpyCalls):
