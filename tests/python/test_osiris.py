@@ -43,8 +43,9 @@ def test_every_slot_of_a_first_modulus_of_two_primes_is_bootstrapped():
     assert done.plan.facts["nodes"][-1]["level"] == 8
 
 
-@pytest.mark.parametrize("hoisting", ["none", "double"])
+@pytest.mark.parametrize("hoisting", ["none", pytest.param("double", marks=pytest.mark.full)])
 def test_the_reduced_bootstrapping_is_scheduled(hoisting):
+    """With double hoisting on another set beside half of the slots, in the tests of networks."""
     machine = load("osiris", [f"hoisting={hoisting}"])
     with pytest.warns(SecurityWarning):
         planned = plan(ckks_bootstrapping(REDUCED), REDUCED, machine=machine, key_switch="set", security=0)

@@ -85,6 +85,10 @@ def test_a_bootstrap_of_half_the_slots_is_shorter(parameters, slots):
         for program in (half, refreshed)
     ]
     assert times[0]["seconds"] < times[1]["seconds"]
+    for report in times:
+        assert report["lower_bound_cycles"] <= report["cycles"]
+        # Diagonals come as one limb of 40 bits: memory has nothing but inputs, outputs, keys and those.
+        assert parameters != REDUCED or report["traffic_bytes"]["inputs_outputs"] < 2**22
 
 
 def test_lenet_is_the_network_of_windows_encrypted_too():

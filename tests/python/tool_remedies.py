@@ -208,9 +208,9 @@ APPLICATIONS = [
     call(lambda at: life.drawn(board(at, ".#\n.\n")), "of equal length", lambda at: life.drawn(board(at, ".#.\n" * 3))),
     call(lambda _: life.life(2, 4), "rows and columns", lambda _: life.life(4, 4).plan()),
     call(
-        lambda _: life.play(np.eye(4, dtype=bool), 0),
+        lambda _: life.play(np.eye(3, dtype=bool), 0),
         "play one at least",
-        lambda _: life.play(np.eye(4, dtype=bool), 1),
+        lambda _: life.play(np.eye(3, dtype=bool), 1),
     ),
     call(
         lambda _: life.prepare(8, 8, 1024, parameters=SET, max_failure=-150.0),
