@@ -95,6 +95,9 @@ impl Executor {
     }
 
     /// A product with factor `factor`, or one that is added to another limb, piece by piece.
+    ///
+    /// # Panics
+    /// If the schedule writes a sum over its other factor.
     pub(super) fn repeated_product(
         &self,
         factor: usize,
@@ -122,8 +125,7 @@ impl Executor {
                 (None, None) => limb.multiply_assign(result, factors),
                 (Some(a), Some(Some(c))) => limb.multiply_add(result, a, factors, &c[at]),
                 (Some(a), Some(None)) => limb.multiply_add_assign(result, a, factors),
-                // The schedule writes a sum over its addend alone.
-                (None, Some(_)) => {}
+                (None, Some(_)) => unreachable!("a sum is written over its addend alone"),
             }
         }
     }
