@@ -84,7 +84,7 @@ test: lint test-rust test-python
 
 # Apart from continuous integration: results/ is made anew, and the tables of README and docs from it.
 test-full: install
-	POLYFABRIC_FULL=1 cargo test --workspace --locked --test tfhe_interpreter --test rns_bgv --test reproduce -- failures noise operations:: f1_meets
+	POLYFABRIC_FULL=1 cargo test --workspace --locked --test tfhe_interpreter --test rns_bgv -- failures noise operations::
 	POLYFABRIC_FULL=1 cargo test --workspace --exclude polyfabric-kernels --lib --locked -- noise it_meets
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full tests
 	$(VENV)/bin/python scripts/document.py full

@@ -34,7 +34,7 @@ FIELDS = ("command", "commit", "date", "processor", "seconds", "data")
 FULL_SIZE: dict[str, tuple[str, int]] = {
     "reproduce-osiris": ("polyfabric reproduce osiris --applications --json", 3),
     "reproduce-f1": ("polyfabric reproduce f1 --applications --json", 17),
-    "replays-fast": ("polyfabric params toy-256 --on fpt --replay 100000 --message-bits 6 --widths derived --json", 1),
+    "replays-fast": ("polyfabric params toy-256 --on fpt --replay 10000 --message-bits 6 --widths derived --json", 1),
     "whole-programs": ("python scripts/whole-programs", 8),
     "reproduce-morphling": ("polyfabric reproduce morphling --applications --json", 2),
     "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", 1),

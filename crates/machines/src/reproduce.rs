@@ -691,4 +691,12 @@ mod tests {
             assert!(serde_json::from_str::<Prediction>(&text).is_err(), "{text}");
         }
     }
+    #[test]
+    fn an_unknown_paper_is_named() {
+        let error = reproduce("none", None, &NoProgress).expect_err("there is no such paper").to_string();
+        assert_eq!(
+            error,
+            "no published figures of \"none\" are in the project; it has f1, fpt, morphling, osiris, strix"
+        );
+    }
 }

@@ -386,3 +386,42 @@ fn lsb_reason(derived: &Derived, format: &Format) -> String {
         100.0 * derived.tolerance
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::{Kind, standing};
+    use polyfabric_runtime::NoProgress;
+
+    #[test]
+    fn it_meets_what_it_is_held_to() {
+        let rows = standing(PAPER, &predictions(&NoProgress).expect("every table can be computed"));
+        let deviation = |table: &str, cell: &str| {
+            let row = rows.iter().find(|row| row.table == table && row.cell.starts_with(cell));
+            let row = row.unwrap_or_else(|| panic!("{table}: {cell}"));
+            (row.kind, row.deviation.expect("a published number and one of the model").abs())
+        };
+        for (table, cell, limit) in [
+            ("Table 4", "FPT, set I, throughput", 0.01),
+            ("Section 5", "set I, cycles of a CMUX", 0.0),
+            ("Section 5", "set II, cycles of a CMUX", 0.0),
+            ("Table 3", "set I, multiply-accumulate units", 0.0),
+            ("Table 3", "set II, multiply-accumulate units", 0.0),
+            ("Table 3", "set I, FFT, DSP", 0.05),
+            ("Table 3", "set I, IFFT, DSP", 0.05),
+        ] {
+            let (_, off) = deviation(table, cell);
+            assert!(off <= limit, "{table}, {cell}: {off}");
+        }
+        // The reading of the noise was chosen by set I's widths, and the power is the machine file's.
+        for (table, cell, expected) in [
+            ("Table 2", "set I, BK, width", Kind::Calibrated),
+            ("Section 6.2", "estimated power", Kind::Input),
+            ("Table 4", "FPT, set I, latency", Kind::PredictedUnderReading),
+        ] {
+            assert_eq!(deviation(table, cell).0, Some(expected), "{table}, {cell}");
+        }
+        // What the model contradicts is shown.
+        assert!(deviation("Figure 3b", "throughput per DSP block").1 > 0.5);
+    }
+}
