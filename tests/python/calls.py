@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import subprocess
-import sys
+import sysconfig
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +27,9 @@ class Finished:
 
 
 def started(folder: Path, *arguments: str) -> Finished:
-    """The command line as a process of its own in a folder: half a second more than `called`."""
+    """The installed command as a process of its own in a folder: half a second more than `called`."""
     done = subprocess.run(
-        [sys.executable, "-m", "polyfabric", *arguments],
+        [Path(sysconfig.get_path("scripts")) / "polyfabric", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,

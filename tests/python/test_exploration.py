@@ -265,6 +265,12 @@ def test_a_point_that_fails_makes_the_status_1_and_the_rest_is_printed(polyfabri
     assert "the file's own" in done.out
 
 
+def test_the_installed_command_starts_processes(polyfabric_process):
+    done = polyfabric_process("explore", "f1", "--programs", "ntt@12", "--axis", f"{CLUSTERS}=8", "--jobs", "2")
+    assert (done.status, "main module" in done.err) == (0, False), done.err
+    assert "the file's own" in done.out
+
+
 def test_dask_is_asked_for_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(pf.RunError, match=r"pip install 'polyfabric\[dask\]'"):
