@@ -273,6 +273,7 @@ def serve(command: Command, rule: Rule, folder: Path, servers: contextlib.ExitSt
 def main(texts: list[str], *, only_list: bool) -> int:
     """Runs every command that contains one of `texts`, or all, and what serves others of their pages; 1 if one of them fails."""
     known, failed, counts = rules(), 0, {"ok": 0, "skipped": 0}
+    ran: dict[str, str] = {}
     for page in pages().values():
         asked = [c for c in page.commands if not texts or any(text in f"{c.place} {c.text}" for text in texts)]
         chosen = [c for c in page.commands if c in asked or (asked and known.get(c.text, Rule()).serves)]
@@ -289,10 +290,15 @@ def main(texts: list[str], *, only_list: bool) -> int:
             for command in chosen:
                 rule = known.get(command.text, Rule())
                 absent = lacking(rule.needs)
-                if rule.skip or absent:
+                why = rule.skip or ("needs " + ", ".join(absent) if absent else "")
+                if not why and not page.files and not command.shown and command.text in ran:
+                    why = f"ran already, at {ran[command.text]}"
+                if why:
                     counts["skipped"] += 1
-                    print(f"SKIPPED  {command.place}: {command.text}  ({rule.skip or 'needs ' + ', '.join(absent)})")
+                    print(f"SKIPPED  {command.place}: {command.text}  ({why})")
                     continue
+                if not rule.serves:
+                    ran[command.text] = command.place
                 began = time.monotonic()
                 wrong = serve(command, rule, folder, servers) if rule.serves else run(command, rule, folder)
                 seconds = time.monotonic() - began
