@@ -241,6 +241,12 @@ def network_program(name: str, shape: Shape, weights: Weights) -> SlotProgram:
     return finished(made, inputs, {"scores": network.head(value)}, network_program.__doc__)
 
 
+@cache
+def _drawn(shape: Shape, seed: int) -> Weights:
+    """Weights that all parts of a network have: to fit them takes longer than to trace a part."""
+    return Weights.drawn(shape, seed)
+
+
 @dataclass(frozen=True)
 class Part:
     """A part of the network, from one ciphertext to one at level `LOW`."""
@@ -258,7 +264,7 @@ class Part:
 
     def program(self, shape: Shape = Shape(), seed: int = 0) -> SlotProgram:
         """As a program of its own."""
-        network = Network(shape, Weights.drawn(shape, seed))
+        network = Network(shape, _drawn(shape, seed))
         made, value, inputs = _traced(f"resnet20-{self.name}", shape, shape.top if self.name == "stem" else LOW)
         if self.name == "stem":
             result = network.stem(value)

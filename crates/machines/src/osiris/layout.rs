@@ -7,7 +7,7 @@
 use super::chip::Chip;
 use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
-use super::tasks::{Extended, Half, MapError, Residue, Task, Work, read_at_once};
+use super::tasks::{Extended, Half, MapError, Residue, Task, Work, read_with_places};
 use super::units::{BaseConversionArray, HadamardUnit, NttUnit};
 use crate::engine::schedule::{KindId, MemoryId, Order, Resource};
 use polyfabric_kernels::cancel;
@@ -87,6 +87,15 @@ impl Layout {
         self.segments.last().map_or((0, 0), |last| (last.offset + last.latency, last.cycles))
     }
 
+    /// The first cycle in which it may begin as far as units go: of each the cycle from which on it may take something up, and that from which on it may give
+    /// its first result, are in `free`, by its number.
+    pub fn units(&self, free: &[(Cycle, Cycle)]) -> Cycle {
+        self.segments.iter().fold(0, |start, segment| {
+            let (free, out) = free[segment.resource.0 as usize];
+            start.max(free - segment.offset).max(out - segment.offset - segment.latency)
+        })
+    }
+
     /// A stream on `memory` from a segment to one behind it.
     fn link(&mut self, memory: MemoryId, limbs: usize, cycles: Cycle) -> Port {
         self.links.push(Link { memory, limbs, cycles });
@@ -95,6 +104,7 @@ impl Layout {
 }
 
 /// Where layouts are made.
+#[derive(Clone, Copy)]
 pub struct Planner<'a> {
     /// The machine.
     pub machine: &'a Osiris,
@@ -399,11 +409,7 @@ impl Planner<'_> {
             offset = transform + 1;
         }
         // Each limb stands at its place among those of its polynomial.
-        let place = |residue: Residue| {
-            let lists = halves.iter().flat_map(|half| &half.operands);
-            lists.filter_map(|list| list.iter().position(|&other| other == residue)).min().unwrap_or(0)
-        };
-        reads.extend(read_at_once(halves).into_iter().map(|residue| self.read(residue, place(residue), limbs)));
+        reads.extend(read_with_places(halves).map(|(place, residue)| self.read(residue, place, limbs)));
         let results = (0..limbs).flat_map(|limb| halves.iter().map(move |half| (limb, half.results[limb])));
         let writes = results.map(|(limb, result)| self.write(result, limb, limbs, latency)).collect();
         let kind = if halves.len() == 2 { self.chip.kinds.both } else { self.chip.kinds.pointwise };

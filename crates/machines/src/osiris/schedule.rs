@@ -17,18 +17,17 @@
 //! ones need. So a program is scheduled by either rule of `Ahead`, and the shorter schedule is taken.
 
 use super::chip::Chip;
+use super::flow::{Flow, WINDOW};
 use super::layout::{Cycle, Layout, Planner, Port, Tap};
 use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
+use super::room::{Held, Room};
 use super::tasks::{MapError, Residue, Task, Tasks};
 use super::tiling::Tiling;
 use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Place, Schedule, ScheduleBuilder, Value};
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::KernelProgram;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-
-/// Tasks in the order of the program among which the next is chosen.
-const WINDOW: usize = 1024;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How much room a task ahead of the oldest one may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,32 +74,54 @@ struct State {
     output: bool,
 }
 
+impl State {
+    /// From when on the place of what nobody reads any more may be written.
+    fn free(&self) -> Cycle {
+        self.last_read.max(self.last + 1)
+    }
+}
+
+/// A task of the window whose operands are on their way, with what [`Scheduler::choose`] weighs. What depends on operands is found anew where one of them
+/// has come or gone: tasks are many, and few change from one choice to the next.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    number: usize,
+    /// Limbs that it needs a place for.
+    missing: usize,
+    /// Limbs that it reads and that have to come from memory.
+    loads: Cycle,
+    /// The first cycle in which it may begin as far as operands in the scratchpads go.
+    ready: Cycle,
+}
+
 struct Scheduler<'a> {
     planner: Planner<'a>,
     program: &'a KernelProgram,
     tasks: &'a Tasks,
+    flow: &'a Flow,
     builder: ScheduleBuilder,
     /// By resource: from when on it may begin, and give its first result.
     free: Vec<(Cycle, Cycle)>,
-    /// From when on a place may be written; nothing while it holds something.
-    frames: Vec<Option<Cycle>>,
-    /// How many hold nothing.
-    empty: usize,
-    /// By place: the limb that it holds.
-    holders: Vec<Option<Residue>>,
+    room: Room,
     frame_bytes: u64,
+    /// Cycles of a limb on the channel.
+    transfer: Cycle,
     states: Vec<State>,
     /// Limbs of each stream on a wire so far.
     streams: Vec<u16>,
     rule: Ahead,
-    /// By task: limbs that are of use while it is done, if tasks come in the order of the program.
-    live: &'a [usize],
-    /// Tasks that came before their turn, with the limbs that they gave.
-    early: BTreeMap<usize, usize>,
+    /// Tasks that came before their turn.
+    early: BTreeSet<usize>,
+    /// Limbs that those gave.
+    waiting: usize,
     /// By task: operands that are not on their way yet.
     unknown: Vec<u32>,
-    /// Tasks of the window whose operands all are.
-    open: BTreeSet<usize>,
+    /// Tasks of the window that are not done, with every way to do each.
+    window: BTreeMap<usize, Vec<Layout>>,
+    /// Those whose operands all are on their way, in order.
+    open: Vec<Open>,
+    /// By task: whether what is known of it as an open one is out of date.
+    stale: Vec<bool>,
     /// The first task that is not in the window yet.
     next: usize,
     /// The task at hand.
@@ -120,79 +141,64 @@ pub fn schedule(machine: &Osiris, program: &KernelProgram) -> Result<Scheduled, 
         }
     }
     let tasks = Tasks::of(program, machine.limb_extension, (machine.tiling, machine.limbs))?;
-    let live = live(&tasks);
-    let (eager, end) = by_rule(machine, program, units, &tasks, (Ahead::Free, &live))?;
-    // Where nothing is ever short of room, both are the same.
-    if live.iter().copied().max().unwrap_or(0) * 8 < (machine.scratchpad / machine.limb_bytes(program.degree)) as usize
-    {
-        return Ok(eager);
-    }
-    let (careful, other) = by_rule(machine, program, units, &tasks, (Ahead::InOrder, &live))?;
-    Ok(if other < end { careful } else { eager })
-}
-
-/// By task: limbs that are of use while it is done, if tasks come in the order of the program. A limb that lies in memory anyway is so only from
-/// one use to the next.
-fn live(tasks: &Tasks) -> Vec<usize> {
-    let count = tasks.tasks.len();
-    let mut last: Vec<Option<usize>> = vec![None; tasks.leaves.len()];
-    // Where each begins and ends to be of use, one behind.
-    let mut change = vec![0i64; count + 2];
-    let mut hold = |from: usize, to: usize| {
-        change[from] += 1;
-        change[to + 1] -= 1;
-    };
-    for (number, task) in tasks.tasks.iter().enumerate() {
-        let results = task.work.results();
-        for residue in task.work.operands().into_iter().chain(results) {
-            let index = residue.0 as usize;
-            match last[index].replace(number) {
-                Some(before) if before == number => {}
-                Some(before) if tasks.leaves[index].is_none() || number - before < WINDOW => hold(before + 1, number),
-                _ => hold(number, number),
-            }
-        }
-    }
-    let mut sum = 0;
-    let running = change.iter().take(count).map(|more| {
-        sum += more;
-        sum as usize
-    });
-    running.collect()
-}
-
-/// `program` by one rule, and the cycle in which its last store ends.
-fn by_rule(
-    machine: &Osiris,
-    program: &KernelProgram,
-    units: ModChangeUnits,
-    tasks: &Tasks,
-    (rule, live): (Ahead, &[usize]),
-) -> Result<(Scheduled, Cycle), MapError> {
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &units);
-    let frame_bytes = machine.limb_bytes(program.degree);
-    let planner = Planner { machine, units, chip: &chip };
-    let frames = (machine.scratchpad / frame_bytes) as usize;
-    let states = states(tasks);
-    let unknown = |task: &Task| task.work.operands().iter().filter(|operand| !states[operand.0 as usize].known).count();
+    let made = {
+        let planner = Planner { machine, units, chip: &chip };
+        let flow = Flow::of(&tasks, &planner)?;
+        let by = |rule| by_rule(planner, program, &builder, (&tasks, &flow), rule);
+        let eager = by(Ahead::Free)?;
+        // Where nothing is ever short of room, both are the same.
+        if flow.most_live() * 8 < (machine.scratchpad / machine.limb_bytes(program.degree)) as usize {
+            eager
+        } else {
+            let careful = by(Ahead::InOrder)?;
+            if careful.end < eager.end { careful } else { eager }
+        }
+    };
+    let Made { schedule, streams, .. } = made;
+    Ok(Scheduled { schedule, chip, tasks, streams, units, tiling: machine.tiling })
+}
+
+/// A schedule by one rule.
+struct Made {
+    schedule: Schedule,
+    streams: Vec<u16>,
+    /// The cycle in which its last store ends.
+    end: Cycle,
+}
+
+/// `program` by one rule; `builder` has the units.
+fn by_rule(
+    planner: Planner<'_>,
+    program: &KernelProgram,
+    builder: &ScheduleBuilder,
+    (tasks, flow): (&Tasks, &Flow),
+    rule: Ahead,
+) -> Result<Made, MapError> {
+    let frame_bytes = planner.machine.limb_bytes(program.degree);
+    let states = states(tasks, flow);
+    let unknown = |task: usize| flow.operands(task).iter().filter(|operand| !states[operand.0 as usize].known).count();
+    let resources = builder.resources();
     let mut scheduler = Scheduler {
-        unknown: tasks.tasks.iter().map(|task| unknown(task) as u32).collect(),
-        planner,
+        unknown: (0..tasks.tasks.len()).map(|task| unknown(task) as u32).collect(),
         program,
-        free: vec![(0, 0); builder.resources().len()],
-        frames: vec![Some(0); frames],
-        empty: frames,
-        holders: vec![None; frames],
+        free: vec![(0, 0); resources.len()],
+        room: Room::new((planner.machine.scratchpad / frame_bytes) as usize),
         frame_bytes,
+        transfer: resources.cycles(planner.chip.channel, planner.chip.kinds.load, frame_bytes) as Cycle,
+        planner,
         states,
         tasks,
-        builder,
+        flow,
+        builder: builder.clone(),
         streams: Vec::new(),
         rule,
-        live,
-        early: BTreeMap::new(),
-        open: BTreeSet::new(),
+        early: BTreeSet::new(),
+        waiting: 0,
+        window: BTreeMap::new(),
+        open: Vec::new(),
+        stale: vec![true; tasks.tasks.len()],
         next: 0,
         current: 0,
     };
@@ -200,14 +206,11 @@ fn by_rule(
     scheduler.store()?;
     let Scheduler { builder, streams, free, .. } = scheduler;
     let end = free.iter().map(|&(free, _)| free).max().unwrap_or(0);
-    Ok((
-        Scheduled { schedule: builder.finish(), chip, tasks: tasks.clone(), streams, units, tiling: machine.tiling },
-        end,
-    ))
+    Ok(Made { schedule: builder.finish(), streams, end })
 }
 
 /// Every limb before the program begins.
-fn states(tasks: &Tasks) -> Vec<State> {
+fn states(tasks: &Tasks, flow: &Flow) -> Vec<State> {
     let state = |leaf: bool| State {
         frame: None,
         known: leaf,
@@ -220,18 +223,11 @@ fn states(tasks: &Tasks) -> Vec<State> {
         output: false,
     };
     let mut states: Vec<State> = tasks.leaves.iter().map(|leaf| state(leaf.is_some())).collect();
-    for (number, task) in (0..).zip(&tasks.tasks) {
-        task.work.operands().into_iter().for_each(|operand| states[operand.0 as usize].uses.push(number));
+    for number in 0..tasks.tasks.len() {
+        flow.operands(number).iter().for_each(|operand| states[operand.0 as usize].uses.push(number as u32));
     }
     tasks.outputs.iter().flatten().for_each(|(_, residue)| states[residue.0 as usize].output = true);
     states
-}
-
-/// The ways to do a task, and what it needs.
-struct Candidate {
-    layouts: Vec<Layout>,
-    operands: Vec<Residue>,
-    results: usize,
 }
 
 impl Scheduler<'_> {
@@ -245,125 +241,145 @@ impl Scheduler<'_> {
 
     /// Every task.
     fn run(&mut self) -> Result<(), MapError> {
-        let ways = self.ways()?;
         let stage = cancel::stage("scheduling", self.tasks.tasks.len());
-        let mut window: BTreeMap<usize, Candidate> = BTreeMap::new();
-        while self.next < self.tasks.tasks.len() || !window.is_empty() {
+        while self.next < self.tasks.tasks.len() || !self.window.is_empty() {
             stage.step();
-            while window.len() < WINDOW && self.next < self.tasks.tasks.len() {
-                window.insert(self.next, self.candidate(self.next)?);
+            while self.window.len() < WINDOW && self.next < self.tasks.tasks.len() {
+                self.window.insert(self.next, self.planner.layouts(&self.tasks.tasks[self.next])?);
                 if self.unknown[self.next] == 0 {
-                    self.open.insert(self.next);
+                    self.open(self.next);
                 }
                 self.next += 1;
             }
-            let Some(chosen) = self.choose(&window, &ways) else { break };
-            self.open.remove(&chosen);
-            if let Some(candidate) = window.remove(&chosen) {
-                let oldest = window.first_key_value().map_or(usize::MAX, |(&number, _)| number);
+            self.refresh();
+            let Some(chosen) = self.choose() else { break };
+            if let Ok(place) = self.open.binary_search_by_key(&chosen, |open| open.number) {
+                self.open.remove(place);
+            }
+            if let Some(layouts) = self.window.remove(&chosen) {
+                let oldest = self.window.first_key_value().map_or(usize::MAX, |(&number, _)| number);
                 if chosen > oldest {
-                    self.early.insert(chosen, candidate.results);
+                    self.early.insert(chosen);
+                    self.waiting += self.flow.results(chosen).len();
                 }
-                self.take(chosen, candidate)?;
-                self.early = self.early.split_off(&oldest);
+                self.take(chosen, layouts)?;
+                while let Some(&first) = self.early.first().filter(|&&first| first < oldest) {
+                    self.early.remove(&first);
+                    self.waiting -= self.flow.results(first).len();
+                }
             }
         }
         Ok(())
     }
 
-    fn candidate(&self, number: usize) -> Result<Candidate, MapError> {
-        let task = &self.tasks.tasks[number];
-        let layouts = self.planner.layouts(task)?;
-        Ok(Candidate { layouts, operands: task.work.operands(), results: task.work.results().len() })
+    /// The operands of task `number` of the window are all on their way.
+    fn open(&mut self, number: usize) {
+        let place = self.open.partition_point(|open| open.number < number);
+        self.open.insert(place, Open { number, missing: 0, loads: 0, ready: 0 });
     }
 
-    /// Of every task the cycles from its begin to the program's end, if units were never busy and memory took no time.
-    fn ways(&self) -> Result<Vec<Cycle>, MapError> {
-        let span = |task: &Task| Ok::<_, MapError>(self.planner.layouts(task)?.first().map_or((0, 0), Layout::span));
-        let mut ways: Vec<(Cycle, Cycle)> = self.tasks.tasks.iter().map(span).collect::<Result<_, _>>()?;
-        let mut behind: Vec<Cycle> = vec![0; self.states.len()];
-        for (task, way) in self.tasks.tasks.iter().zip(&mut ways).rev() {
-            let results = task.work.results();
-            let longest = results.iter().map(|result| behind[result.0 as usize]).fold(way.1, Cycle::max);
-            way.0 += longest;
-            for operand in task.work.operands() {
-                let behind = &mut behind[operand.0 as usize];
-                *behind = (*behind).max(way.0);
+    /// Limbs that task `number` needs a place for.
+    fn missing(&self, number: usize) -> usize {
+        let operands = self.flow.operands(number).iter();
+        self.flow.results(number).len() + operands.filter(|&&operand| self.state(operand).frame.is_none()).count()
+    }
+
+    /// Brings what is known of open tasks up to date.
+    fn refresh(&mut self) {
+        let mut open = std::mem::take(&mut self.open);
+        for task in &mut open {
+            if std::mem::take(&mut self.stale[task.number]) {
+                // Ways differ in units alone.
+                let (ready, loads) = self.operands_of(&self.window[&task.number][0]);
+                *task = Open { missing: self.missing(task.number), loads, ready, ..*task };
             }
         }
-        Ok(ways.into_iter().map(|(way, _)| way).collect())
+        self.open = open;
+    }
+
+    /// A limb has come to the scratchpads, or gone: what reads it is weighed anew.
+    fn touched(&mut self, residue: Residue) {
+        for &reader in &self.states[residue.0 as usize].uses {
+            self.stale[reader as usize] = true;
+        }
     }
 
     /// The task that comes next.
-    fn choose(&self, window: &BTreeMap<usize, Candidate>, ways: &[Cycle]) -> Option<usize> {
-        let (&oldest, first) = window.first_key_value()?;
-        let places = self.empty;
-        let missing = |candidate: &Candidate| {
-            let operands = candidate.operands.iter();
-            candidate.results + operands.filter(|&&operand| self.state(operand).frame.is_none()).count()
-        };
-        let reserve = missing(first);
-        let waiting: usize = self.early.values().sum();
+    fn choose(&self) -> Option<usize> {
+        let (&oldest, _) = self.window.first_key_value()?;
+        let (places, all) = (self.room.empty(), self.room.places());
+        let reserve = self.missing(oldest);
         // Tasks that do not fit even in their order leave a quarter to those ahead.
-        let most = self.frames.len() - self.frames.len() / 4;
+        let most = all - all / 4;
         let (mut peak, mut seen) = (0, oldest);
-        let mut open = Vec::new();
-        for &number in &self.open {
-            let candidate = &window[&number];
-            if self.rule == Ahead::InOrder {
-                peak = self.live[seen..=number].iter().copied().fold(peak, usize::max);
-                seen = number;
-            }
-            let fits = |candidate: &Candidate| match self.rule {
-                Ahead::Free => missing(candidate) + reserve <= places,
-                Ahead::InOrder => {
-                    let more = missing(candidate);
-                    more + reserve <= places && waiting + more + peak.min(most) <= self.frames.len()
-                }
+        let mut units = vec![None; self.flow.by_form.len()];
+        let mut fitting = Vec::with_capacity(self.open.len());
+        for open in &self.open {
+            let &Open { number, missing, .. } = open;
+            let mut fits = || {
+                missing + reserve <= places
+                    && match self.rule {
+                        Ahead::Free => true,
+                        Ahead::InOrder => {
+                            peak = self.flow.live[seen..=number].iter().copied().fold(peak, usize::max);
+                            seen = number;
+                            self.waiting + missing + peak.min(most) <= all
+                        }
+                    }
             };
-            if number == oldest || fits(candidate) {
-                let found = candidate.layouts.iter().map(|layout| (self.earliest(layout), layout.span().1));
-                open.extend(found.min().map(|(start, cycles)| (start, start + cycles, number)));
+            if number == oldest || fits() {
+                let form = self.flow.forms[number];
+                let (unit, cycles) = *units[form].get_or_insert_with(|| self.flow.by_form[form].units(&self.free));
+                let start = unit.max(open.ready).max(self.from_memory(open.loads));
+                fitting.push((start, start + cycles, number));
             }
         }
-        let soonest = open.iter().map(|&(_, end, _)| end).min()?;
-        let competing = open.iter().filter(|&&(start, ..)| start < soonest);
-        competing.max_by_key(|&&(_, _, number)| (ways[number], std::cmp::Reverse(number))).map(|&(.., number)| number)
+        let soonest = fitting.iter().map(|&(_, end, _)| end).min()?;
+        let competing = fitting.iter().filter(|&&(start, ..)| start < soonest);
+        let way = |&&(.., number): &&(Cycle, Cycle, usize)| (self.flow.ways[number], std::cmp::Reverse(number));
+        competing.max_by_key(way).map(|&(.., number)| number)
     }
 
     /// The first cycle in which a task may begin, as far as units and operands go; what has to come from memory comes over a free channel.
     fn earliest(&self, layout: &Layout) -> Cycle {
-        let mut start = 0;
-        let mut loads = 0;
+        let (ready, loads) = self.operands_of(layout);
+        layout.units(&self.free).max(ready).max(self.from_memory(loads))
+    }
+
+    /// The first cycle in which a task may begin, as far as operands in the scratchpads go, and how many it reads that are not there.
+    fn operands_of(&self, layout: &Layout) -> (Cycle, Cycle) {
+        let (mut ready, mut loads) = (0, 0);
         for segment in &layout.segments {
-            let (free, out) = self.free[segment.resource.0 as usize];
-            start = start.max(free - segment.offset).max(out - segment.offset - segment.latency);
             for port in &segment.reads {
                 let Port::Place(tap) = port else { continue };
                 let state = self.state(tap.residue);
                 if state.frame.is_some() {
-                    start = start.max(readable(state, tap) - segment.offset);
+                    ready = ready.max(readable(state, tap) - segment.offset);
                 } else {
                     loads += 1;
                 }
             }
         }
-        if loads > 0 {
-            let channel = self.free[self.planner.chip.channel.0 as usize].0;
-            start = start.max(channel + self.planner.machine.memory_latency as Cycle + loads * self.transfer_cycles());
+        (ready, loads)
+    }
+
+    /// From when on so many limbs can be there that have to come; at once if there are none.
+    fn from_memory(&self, loads: Cycle) -> Cycle {
+        if loads == 0 {
+            return 0;
         }
-        start
+        let channel = self.free[self.planner.chip.channel.0 as usize].0;
+        channel + self.planner.machine.memory_latency as Cycle + loads * self.transfer
     }
 
     /// Does task `number`.
-    fn take(&mut self, number: usize, candidate: Candidate) -> Result<(), MapError> {
+    fn take(&mut self, number: usize, layouts: Vec<Layout>) -> Result<(), MapError> {
         self.current = number;
-        let task = &self.tasks.tasks[number];
-        let pinned: HashSet<Residue> = candidate.operands.iter().copied().collect();
-        for &operand in &candidate.operands {
-            self.fetch(task.op, operand, &pinned)?;
+        let (task, flow) = (&self.tasks.tasks[number], self.flow);
+        for &operand in flow.operands(number) {
+            self.fetch(task.op, operand)?;
         }
-        let Some(layout) = candidate.layouts.into_iter().min_by_key(|layout| self.earliest(layout)) else {
+        let Some(layout) = layouts.into_iter().min_by_key(|layout| self.earliest(layout)) else {
             return Ok(());
         };
         let mut start = self.earliest(&layout);
@@ -371,17 +387,19 @@ impl Scheduler<'_> {
             for port in &segment.writes {
                 let Port::Place(tap) = port else { continue };
                 let wanted = start + segment.offset + tap.first;
-                let free = self.place(task.op, tap.residue, &pinned, wanted)?;
+                let free = self.place(task.op, tap.residue, wanted)?;
                 start = start.max(free - segment.offset - tap.first);
             }
         }
         self.emit(number, task, start, layout);
-        for operand in candidate.operands {
-            let state = self.state_mut(operand);
-            state.uses.retain(|&other| other as usize != number);
+        for &operand in flow.operands(number) {
+            let uses = &mut self.state_mut(operand).uses;
+            let from = uses.partition_point(|&other| (other as usize) < number);
+            let behind = uses.partition_point(|&other| other as usize <= number);
+            uses.drain(from..behind);
             self.leave(operand);
         }
-        task.work.results().into_iter().for_each(|result| self.leave(result));
+        flow.results(number).iter().for_each(|&result| self.leave(result));
         Ok(())
     }
 
@@ -389,13 +407,25 @@ impl Scheduler<'_> {
     fn leave(&mut self, residue: Residue) {
         let state = &mut self.states[residue.0 as usize];
         if state.uses.is_empty() && !state.output {
-            let free = state.last_read.max(state.last + 1);
+            let free = state.free();
             if let Some(frame) = state.frame.take() {
-                self.frames[frame] = Some(free);
-                self.empty += 1;
-                self.holders[frame] = None;
+                self.room.leave(frame, free);
             }
         }
+        self.changed(residue);
+    }
+
+    /// What decides on whether a limb's place is given up has changed.
+    fn changed(&mut self, residue: Residue) {
+        if let Some(frame) = self.state(residue).frame {
+            self.room.update(frame, self.held(residue));
+        }
+    }
+
+    fn held(&self, residue: Residue) -> Held {
+        let state = self.state(residue);
+        let next = state.uses.first().copied().unwrap_or(u32::MAX);
+        Held { residue, known: state.known, off_chip: state.off_chip.is_some(), next, free: state.free() }
     }
 
     /// The events of a task that begins in cycle `start`.
@@ -430,7 +460,9 @@ impl Scheduler<'_> {
                     let known = std::mem::replace(&mut state.known, true);
                     (state.begun, state.first) = (begin, begin + first);
                     (state.last, state.last_read) = (begin + tap.last, 0);
-                    if !known {
+                    if known {
+                        self.touched(tap.residue);
+                    } else {
                         self.open_for(tap.residue);
                     }
                 }
@@ -447,11 +479,11 @@ impl Scheduler<'_> {
 
     /// `residue` is on its way: one operand less is missing for each task that reads it.
     fn open_for(&mut self, residue: Residue) {
-        for &reader in &self.states[residue.0 as usize].uses {
-            let reader = reader as usize;
+        for index in 0..self.state(residue).uses.len() {
+            let reader = self.state(residue).uses[index] as usize;
             self.unknown[reader] -= 1;
             if self.unknown[reader] == 0 && reader < self.next {
-                self.open.insert(reader);
+                self.open(reader);
             }
         }
     }
@@ -469,90 +501,60 @@ impl Scheduler<'_> {
     }
 
     fn full(&self, op: u32) -> MapError {
-        MapError::Capacity { op, frames: self.frames.len(), bytes: self.frame_bytes }
+        MapError::Capacity { op, frames: self.room.places(), bytes: self.frame_bytes }
     }
 
-    /// A place for `residue`, and from when on it may be written: one that is free when it is `wanted`, as late as possible, so that those
-    /// that are free earlier remain for what comes earlier; else the one given up by then that is needed last; else the first of both. `pinned` stay
+    /// A place for `residue`, which is `wanted` in that cycle, and from when on it may be written ([`Room::find`]). Operands of the task at hand stay
     /// where they are.
-    fn place(
-        &mut self,
-        op: u32,
-        residue: Residue,
-        pinned: &HashSet<Residue>,
-        wanted: Cycle,
-    ) -> Result<Cycle, MapError> {
-        let empty = self.frames.iter().enumerate().filter_map(|(index, frame)| Some(((*frame)?, index)));
-        let in_time = |&(free, _): &(Cycle, usize)| free <= wanted;
-        let (free, index) = match empty.clone().filter(in_time).max() {
+    fn place(&mut self, op: u32, residue: Residue, wanted: Cycle) -> Result<Cycle, MapError> {
+        let found = match self.room.find(wanted, self.current) {
             Some(found) => found,
-            None => {
-                let spare = || self.spare(pinned).map(|(_, free, index)| (free, index));
-                let given_up = self.spare(pinned).filter(|&(_, free, _)| free <= wanted).max();
-                let best = given_up.map(|(_, free, index)| (free, index)).or_else(|| spare().chain(empty).min());
-                match best {
-                    Some(found) => found,
-                    None => self.evict(op, pinned)?,
-                }
-            }
+            None => self.evict(op)?,
         };
-        if let Some(holder) = self.holders[index].replace(residue) {
+        let (free, frame) = found;
+        if let Some(holder) = self.room.put(found, self.held(residue)) {
             self.state_mut(holder).frame = None;
+            self.touched(holder);
         }
-        self.empty -= usize::from(self.frames[index].take().is_some());
-        self.state_mut(residue).frame = Some(index);
+        self.state_mut(residue).frame = Some(frame);
+        self.touched(residue);
         Ok(free)
     }
 
-    /// Places of what lies off chip too and is needed after the task at hand: by which task, and from when on they may be written.
-    fn spare<'a>(&'a self, pinned: &'a HashSet<Residue>) -> impl Iterator<Item = (u32, Cycle, usize)> + 'a {
-        self.holders.iter().enumerate().filter_map(|(index, holder)| {
-            let residue = (*holder)?;
-            let state = self.state(residue);
-            let next = state.uses.first().copied().unwrap_or(u32::MAX);
-            // What is not known yet is a result of the task at hand.
-            let there = state.known && state.off_chip.is_some() && !pinned.contains(&residue);
-            (there && next as usize > self.current).then(|| (next, state.last_read.max(state.last + 1), index))
-        })
-    }
-
     /// Gives up the place of what is needed last; if it lies nowhere else, it goes to memory first.
-    fn evict(&mut self, op: u32, pinned: &HashSet<Residue>) -> Result<(Cycle, usize), MapError> {
-        let candidates = self.holders.iter().flatten().map(|&residue| (residue, self.state(residue)));
-        // What is placed and not yet known is a result of the task at hand.
-        let candidates = candidates.filter(|(residue, state)| state.known && !pinned.contains(residue));
-        let next = |state: &State| (state.uses.first().copied().unwrap_or(u32::MAX), state.off_chip.is_some());
-        let victim = candidates.max_by_key(|&(residue, state)| (next(state), residue)).map(|(residue, _)| residue);
-        let Some(victim) = victim else { return Err(self.full(op)) };
+    fn evict(&mut self, op: u32) -> Result<(Cycle, usize), MapError> {
+        let current = self.current as u32;
+        let pinned = |residue: Residue| self.state(residue).uses.binary_search(&current).is_ok();
+        let Some(victim) = self.room.needed_last(pinned) else { return Err(self.full(op)) };
         let (start, free) = (self.free[self.planner.chip.channel.0 as usize].0, self.state(victim).last + 1);
         if self.state(victim).off_chip.is_none() {
             self.save(op, victim, start.max(free));
         }
-        let state = self.state_mut(victim);
-        let free = state.last_read.max(state.last + 1);
-        state.frame.map(|frame| (free, frame)).ok_or_else(|| self.full(op))
+        let state = self.state(victim);
+        state.frame.map(|frame| (state.free(), frame)).ok_or_else(|| self.full(op))
     }
 
     /// A limb to memory.
     fn save(&mut self, op: u32, residue: Residue, start: Cycle) {
-        let (cycles, chip) = (self.transfer_cycles(), self.planner.chip);
+        let (cycles, chip) = (self.transfer, self.planner.chip);
         let reads = vec![self.access(chip.scratchpad, residue, (0, cycles - 1), Order::Stream)];
         let writes = vec![self.access(chip.off_chip, residue, (0, cycles - 1), Order::Any)];
         self.transfer(chip.kinds.store, op, start, reads, writes);
         let state = self.state_mut(residue);
         state.off_chip = Some(start + cycles);
         state.last_read = state.last_read.max(start + cycles - 1);
+        self.changed(residue);
     }
 
     /// Brings what does not lie in the scratchpads.
-    fn fetch(&mut self, op: u32, residue: Residue, pinned: &HashSet<Residue>) -> Result<(), MapError> {
+    fn fetch(&mut self, op: u32, residue: Residue) -> Result<(), MapError> {
         let Some(there) = self.state(residue).off_chip.filter(|_| self.state(residue).frame.is_none()) else {
             return Ok(());
         };
-        let (cycles, chip) = (self.transfer_cycles(), self.planner.chip);
+        let (cycles, chip) = (self.transfer, self.planner.chip);
         let latency = self.planner.machine.memory_latency as Cycle;
         let channel = self.free[chip.channel.0 as usize].0.max(there);
-        let free = self.place(op, residue, pinned, channel + latency)?;
+        let free = self.place(op, residue, channel + latency)?;
         // A store for its place has taken the channel.
         let start = self.free[chip.channel.0 as usize].0.max(there).max(free - latency);
         let reads = vec![self.access(chip.off_chip, residue, (0, cycles - 1), Order::Any)];
@@ -561,18 +563,14 @@ impl Scheduler<'_> {
         let state = self.state_mut(residue);
         (state.begun, state.first) = (start, start + latency);
         (state.last, state.last_read) = (start + latency + cycles - 1, 0);
+        self.changed(residue);
         Ok(())
-    }
-
-    fn transfer_cycles(&self) -> Cycle {
-        let chip = self.planner.chip;
-        self.builder.resources().cycles(chip.channel, chip.kinds.load, self.frame_bytes) as Cycle
     }
 
     /// A limb over the channel.
     fn transfer(&mut self, kind: KindId, kernel_op: u32, start: Cycle, reads: Vec<Access>, writes: Vec<Access>) {
         let op = OpRef { kind, kernel_op, body_op: Value::NONE, ciphertext: Value::NONE, iteration: Value::NONE };
-        let (cycles, work, resource) = (self.transfer_cycles(), self.frame_bytes, self.planner.chip.channel);
+        let (cycles, work, resource) = (self.transfer, self.frame_bytes, self.planner.chip.channel);
         self.builder.event(Event { resource, start, occupancy: cycles as u32, work, parts: 1, op, reads, writes });
         self.free[resource.0 as usize].0 = start + cycles;
     }
@@ -586,7 +584,7 @@ impl Scheduler<'_> {
         // What has made room lies there already, and so does what the caller gave.
         outputs.retain(|&output| self.state(output).off_chip.is_none());
         outputs.sort_by_key(|&output| self.state(output).first);
-        let cycles = self.transfer_cycles();
+        let cycles = self.transfer;
         for output in outputs {
             let state = self.state(output);
             // As fast as memory takes it, behind the last tile in the end.

@@ -23,7 +23,7 @@ use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram, LimbSet, Op, OpKind, ValueId};
 use polyfabric_schemes::rns::{Domain, KeyId, LimbId, Part};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Number of a limb of a polynomial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -229,9 +229,19 @@ impl Work {
 
 /// What the Hadamard unit reads of the operands of `halves`: each residue once, in order of its first use.
 pub fn read_at_once(halves: &[Half]) -> Vec<Residue> {
-    let mut seen = HashSet::new();
-    let all = halves.iter().flat_map(|half| half.operands.iter().flatten().copied());
-    all.filter(|&residue| seen.insert(residue)).collect()
+    read_with_places(halves).map(|(_, residue)| residue).collect()
+}
+
+/// The same with their places among the limbs. A residue is of one limb, so it stands at one place of every polynomial that has it.
+pub fn read_with_places(halves: &[Half]) -> impl Iterator<Item = (usize, Residue)> {
+    let lists = halves.iter().flat_map(|half| &half.operands);
+    lists.clone().enumerate().flat_map(move |(number, list)| {
+        let before = lists.clone().take(number);
+        let first = move |&(place, residue): &(usize, Residue)| {
+            before.clone().all(|list: &Vec<Residue>| list.get(place) != Some(&residue))
+        };
+        list.iter().copied().enumerate().filter(first)
+    })
 }
 
 /// Work of one operation of the program.
@@ -361,8 +371,8 @@ struct Reader<'a> {
     factors: Vec<bool>,
     /// Public polynomials that are made of one limb, by value.
     extended: HashMap<ValueId, Extended>,
-    /// By plaintext: whether its coefficients fit the limb that others are made of.
-    narrow: HashMap<u32, bool>,
+    /// By where coefficients lie: whether they fit the limb that others are made of. Plaintexts that stand in for others share theirs.
+    narrow: HashMap<usize, bool>,
 }
 
 impl Tasks {
@@ -550,7 +560,8 @@ impl Reader<'_> {
     /// Whether the coefficients of a plaintext are between −q/2 and q/2 for the limb that others are made of.
     fn is_narrow(&mut self, plaintext: u32) -> bool {
         let (program, modulus) = (self.program, self.program.modulus(self.source));
-        *self.narrow.entry(plaintext).or_insert_with(|| program.plaintexts[plaintext as usize].fits(modulus))
+        let plaintext = &program.plaintexts[plaintext as usize];
+        *self.narrow.entry(plaintext.address()).or_insert_with(|| plaintext.fits(modulus))
     }
 
     /// Two operations on polynomials of the same limbs; one after the other if their limbs differ.

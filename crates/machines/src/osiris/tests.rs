@@ -3,16 +3,20 @@
 mod ciphertexts;
 mod rounds;
 
+use super::chip::Chip;
+use super::flow::Flow;
+use super::layout::{Cycle, Layout, Planner, Port};
 use super::machine::{Osiris, SPECS};
 use super::meaning::Names;
 use super::mod_change::ModChangeSchedule;
 use super::replay::replay;
 use super::schedule::{Scheduled, schedule};
+use super::tasks::Tasks;
 use super::tiling::Tiling;
 use crate::audit::residue::audit;
 use crate::engine::checker::check;
 use crate::engine::description::{Description, DescriptionLiteral};
-use crate::engine::schedule::Item;
+use crate::engine::schedule::{Item, ScheduleBuilder};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
@@ -23,6 +27,7 @@ use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::rns::{
     Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const TEXT: &str = include_str!("../../../../machines/osiris.toml");
@@ -196,6 +201,35 @@ fn limbs_one_after_the_other_give_the_same_words() {
             let tight = Osiris { scratchpad: 40 * machine.limb_bytes(ring.degree()), ..machine };
             assert!(case.check(&tight) >= roomy);
         }
+    }
+}
+
+/// The scheduler weighs a task by its form and by its first way.
+#[test]
+fn ways_to_do_a_task_differ_in_units_alone_and_its_form_has_them_all() {
+    let (ring, gadget) = ring(8, 5, 2);
+    let program = multiply_and_rotate(&ring, &gadget);
+    for machine in [small(), limb_by_limb(small())] {
+        let units = machine.units(ring.degree()).expect("units");
+        let chip = Chip::declare(&mut ScheduleBuilder::new(), &machine, &units);
+        let tasks = Tasks::of(&program, true, (machine.tiling, machine.limbs)).expect("tasks");
+        let planner = Planner { machine: &machine, units, chip: &chip };
+        let flow = Flow::of(&tasks, &planner).expect("layouts");
+        let free: Vec<(Cycle, Cycle)> = (0..200).map(|unit| (unit * 37 % 1000, unit * 53 % 1500)).collect();
+        let mut ways = BTreeSet::new();
+        for (number, task) in tasks.tasks.iter().enumerate() {
+            let layouts = planner.layouts(task).expect("a way");
+            let reads = |layout: &Layout| -> Vec<(Cycle, Vec<Port>)> {
+                layout.segments.iter().map(|segment| (segment.offset, segment.reads.clone())).collect()
+            };
+            assert!(layouts.iter().all(|way| (reads(way), way.span()) == (reads(&layouts[0]), layouts[0].span())));
+            let first = layouts.iter().map(|way| way.units(&free)).min().expect("a way");
+            assert_eq!(flow.by_form[flow.forms[number]].units(&free), (first, layouts[0].span().1));
+            assert_eq!((flow.operands(number), flow.results(number)), (&*task.work.operands(), &*task.work.results()));
+            ways.insert(layouts.len());
+        }
+        assert_eq!(ways, BTreeSet::from([1, machine.hadamard_units]));
+        assert!(flow.by_form.len() < tasks.tasks.len());
     }
 }
 

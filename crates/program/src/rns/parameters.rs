@@ -100,17 +100,27 @@ const RARE_LOG2: f64 = -24.0;
 #[derive(Debug)]
 pub struct SlotEncoder<'a>(pub &'a Encoder);
 
+/// The slots of CKKS that `values` are, and their scale.
+fn slots_of(values: &Values, scale: Scale) -> Result<(&[Complex], f64), String> {
+    match (values, scale) {
+        (Values::Complex(values), Scale::Real(scale)) => Ok((values, scale)),
+        _ => Err("CKKS takes real or complex values; give those".to_owned()),
+    }
+}
+
 impl PlaintextEncoder for SlotEncoder<'_> {
     fn encode(&self, values: &Values, scale: Scale) -> Result<PublicPolynomial, String> {
-        let (Values::Complex(values), Scale::Real(scale)) = (values, scale) else {
-            return Err("CKKS takes real or complex values; give those".to_owned());
-        };
-        let slots: Vec<_> = values.iter().map(|value| Complex::new(value.re, value.im)).collect();
-        let coefficients = self.0.coefficients(&slots, scale).map_err(|error| error.to_string())?;
+        let (slots, scale) = slots_of(values, scale)?;
+        let coefficients = self.0.coefficients(slots, scale).map_err(|error| error.to_string())?;
         let narrow: Option<Vec<i64>> = coefficients.iter().map(|&coefficient| coefficient.try_into().ok()).collect();
         Ok(match narrow {
             Some(narrow) => PublicPolynomial::Narrow(narrow.into()),
             None => PublicPolynomial::Wide(coefficients.into()),
         })
+    }
+
+    fn largest_coefficient(&self, values: &Values, scale: Scale) -> Result<f64, String> {
+        let (slots, scale) = slots_of(values, scale)?;
+        self.0.largest_coefficient(slots, scale).map_err(|error| error.to_string())
     }
 }

@@ -349,6 +349,29 @@ fn linear_transforms_with_every_hoisting() {
     }
 }
 
+/// A diagonal of fewer entries repeats them, and so do sums of those with equal offsets modulo the period.
+#[test]
+fn short_diagonals_are_what_they_are_written_out() {
+    let setting = Setting::new(3, 1, 40, 2, &|q| GadgetLiteral::hybrid(q, 2, 2));
+    let (slots, lowering) = (setting.world.ring.degree().get() / 2, setting.lowering());
+    let Values::Complex(entries) = vector(slots) else { panic!("complex entries") };
+    let period = slots as i64;
+    for (lengths, expected) in [([1, 1, 1, 1], 1), ([1, 2, 8, 4], 8), ([4, slots, 1, 2], slots)] {
+        let given = [0, 3, 3 - period, -2].into_iter().zip(lengths);
+        let prepared = |length: &dyn Fn(usize) -> usize| {
+            let one = |(offset, own): (i64, usize)| {
+                let repeated = entries[..own].iter().copied().cycle().take(length(own));
+                (offset, Values::Complex(repeated.collect()))
+            };
+            let diagonals = Diagonals { by_offset: given.clone().map(one).collect() };
+            PreparedTransform::new(&diagonals, slots, lowering.step_chooser(2)).expect("a transform")
+        };
+        let (short, whole) = (prepared(&|own| own), prepared(&|_| slots));
+        assert_eq!(format!("{short:?}"), format!("{whole:?}"));
+        assert_eq!((short.period(), short.diagonals()), (expected, 3));
+    }
+}
+
 /// Raised from a q_0 of one prime or of two to the top of a chain that bootstraps, under the scheme's own secret and by way of a sparse one.
 #[test]
 fn raising_the_modulus() {

@@ -122,6 +122,14 @@ impl PublicPolynomial {
         }
     }
 
+    /// Where the coefficients lie: the same of all that share them.
+    pub fn address(&self) -> usize {
+        match self {
+            Self::Narrow(coefficients) => coefficients.as_ptr().addr(),
+            Self::Wide(coefficients) => coefficients.as_ptr().addr(),
+        }
+    }
+
     /// Whether all coefficients are between −q/2 and q/2, so that their residues modulo q say what they are.
     pub fn fits(&self, modulus: Modulus) -> bool {
         let half = modulus.value() / 2;

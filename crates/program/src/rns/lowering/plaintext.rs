@@ -32,6 +32,8 @@ pub trait PlaintextEncoder: fmt::Debug {
 pub(super) struct PlaintextMemo {
     encoded: HashMap<(usize, usize, u64), (Values, Arc<PublicPolynomial>)>,
     placed: HashMap<(*const PublicPolynomial, LimbSet), ValueId>,
+    /// Bounds of coefficients, as vectors of a bootstrapping are asked about at each place of it.
+    largest: HashMap<(usize, usize, u64), (Values, f64)>,
 }
 
 fn identity(values: &Values, scale: Scale) -> (usize, usize, u64) {
@@ -47,9 +49,8 @@ fn identity(values: &Values, scale: Scale) -> (usize, usize, u64) {
 }
 
 /// Why `values` are not encoded.
-fn unencoded(op: &'static str, values: &Values, scale: Scale) -> impl FnOnce(String) -> LoweringError + use<> {
-    let (magnitude, scale) = (values.magnitude(), scale.to_string());
-    move |problem| LoweringError::Encoding { op, magnitude, scale, problem }
+fn unencoded(op: &'static str, values: &Values, scale: Scale) -> impl FnOnce(String) -> LoweringError {
+    move |problem| LoweringError::Encoding { op, magnitude: values.magnitude(), scale: scale.to_string(), problem }
 }
 
 impl Lowering<'_> {
@@ -79,8 +80,14 @@ impl Lowering<'_> {
     }
 
     /// A bound of the coefficients of `values` encoded with `scale`.
-    pub(super) fn largest_coefficient(&self, op: &'static str, values: &Values, scale: Scale) -> Result<f64> {
-        self.encoder.largest_coefficient(values, scale).map_err(unencoded(op, values, scale))
+    pub(super) fn largest_coefficient(&mut self, op: &'static str, values: &Values, scale: Scale) -> Result<f64> {
+        let key = identity(values, scale);
+        if let Some(&(_, known)) = self.plaintexts.largest.get(&key) {
+            return Ok(known);
+        }
+        let largest = self.encoder.largest_coefficient(values, scale).map_err(unencoded(op, values, scale))?;
+        self.plaintexts.largest.insert(key, (values.clone(), largest));
+        Ok(largest)
     }
 
     /// a + `values` (or a − `values`), encoded with a's scale. A real constant for all slots is added without a polynomial.

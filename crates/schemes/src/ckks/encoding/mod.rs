@@ -116,13 +116,7 @@ impl Encoder {
     /// # Errors
     /// [`EncodingError`], of any kind.
     pub fn coefficients(&self, values: &[Complex], scale: f64) -> Result<Vec<i128>, EncodingError> {
-        self.check_slots(values.len())?;
-        if let Some((index, value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
-            let value = if value.re.is_finite() { value.im } else { value.re };
-            return Err(EncodingError::NotFinite { index, value });
-        }
-        let mut u = values.to_vec();
-        self.fft.inverse(&mut u);
+        let u = self.transformed(values)?;
         let count = self.degree.get();
         let gap = count / 2 / u.len();
         let mut coefficients = vec![0; count];
@@ -132,6 +126,29 @@ impl Encoder {
             *high = round(u.im, scale)?;
         }
         Ok(coefficients)
+    }
+
+    /// The largest absolute value of those coefficients.
+    ///
+    /// # Errors
+    /// [`EncodingError`], of any kind.
+    pub fn largest_coefficient(&self, values: &[Complex], scale: f64) -> Result<f64, EncodingError> {
+        let u = self.transformed(values)?;
+        let largest = u.iter().fold(0.0, |largest: f64, u| largest.max(u.re.abs()).max(u.im.abs()));
+        // What is larger is no smaller when both are rounded.
+        Ok(round(largest, scale)? as f64)
+    }
+
+    /// What the coefficients are rounded from, but for the scale.
+    fn transformed(&self, values: &[Complex]) -> Result<Vec<Complex>, EncodingError> {
+        self.check_slots(values.len())?;
+        if let Some((index, value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+            let value = if value.re.is_finite() { value.im } else { value.re };
+            return Err(EncodingError::NotFinite { index, value });
+        }
+        let mut u = values.to_vec();
+        self.fft.inverse(&mut u);
+        Ok(u)
     }
 
     /// The polynomial whose slots are `values` at `scale`, over `limbs`.

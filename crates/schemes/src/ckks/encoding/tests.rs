@@ -66,6 +66,20 @@ proptest! {
     }
 }
 
+#[test]
+fn the_largest_coefficient_is_that_of_the_polynomial() {
+    let (_, encoder, _) = set("toy-10");
+    for (slots, scale_log2) in [(512, 40.0), (64, 60.0), (1, 90.0), (512, 1.0)] {
+        let (values, scale) = (values(slots, 3), f64::exp2(scale_log2));
+        let coefficients = encoder.coefficients(&values, scale).expect("fits");
+        let largest = coefficients.iter().map(|coefficient| coefficient.unsigned_abs()).max().expect("some");
+        let found = encoder.largest_coefficient(&values, scale).expect("fits");
+        assert!(found.to_bits() == (largest as f64).to_bits(), "{found} and {largest}");
+    }
+    let refused = encoder.largest_coefficient(&[Complex::from(1.0)], 130f64.exp2());
+    assert!(matches!(refused, Err(EncodingError::TooLarge { .. })), "{refused:?}");
+}
+
 /// At 2^60 the rounding is lost beside the transform's own error: every bit of an f64 within its bound.
 #[test]
 fn a_scale_of_60_bits_keeps_what_an_f64_has() {

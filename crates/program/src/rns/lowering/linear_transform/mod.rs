@@ -52,7 +52,7 @@ impl PreparedTransform {
     /// # Errors
     /// [`LoweringError::Encoding`] if the values are integers.
     pub fn new(diagonals: &Diagonals, period: usize, chooser: StepChooser<'_>) -> Result<Self> {
-        let whole = period as i64;
+        let (whole, length) = (period as i64, common_period(diagonals, period));
         let mut by_offset = BTreeMap::<i64, Vec<Complex>>::new();
         for (&offset, values) in &diagonals.by_offset {
             let Values::Complex(entries) = values else {
@@ -64,14 +64,14 @@ impl PreparedTransform {
                 });
             };
             let reduced = (offset + whole / 2 - 1).rem_euclid(whole) - whole / 2 + 1;
-            let target = by_offset.entry(reduced).or_insert_with(|| vec![Complex::default(); period]);
-            for (index, entry) in target.iter_mut().enumerate() {
-                *entry = *entry + entries[index % entries.len()];
+            let target = by_offset.entry(reduced).or_insert_with(|| vec![Complex::default(); length]);
+            for (entry, &more) in target.iter_mut().zip(entries.iter().cycle()) {
+                *entry = *entry + more;
             }
         }
         by_offset.retain(|_, entries| entries.iter().any(|&entry| entry != Complex::default()));
         // Diagonals of a shorter period are polynomials of fewer terms: encoded faster, and with less rounding.
-        let mut shortest = period;
+        let mut shortest = length;
         let repeats = |entries: &Vec<Complex>, half: usize| (half..2 * half).all(|i| entries[i] == entries[i - half]);
         while shortest.is_multiple_of(2) && by_offset.values().all(|entries| repeats(entries, shortest / 2)) {
             shortest /= 2;
@@ -118,6 +118,15 @@ impl PreparedTransform {
         all.dedup();
         all
     }
+}
+
+/// Entries after which all of `diagonals` repeat as they are given, so that those of a few entries are not written out: `period`, or less by a power of two.
+fn common_period(diagonals: &Diagonals, period: usize) -> usize {
+    let lengths = || diagonals.by_offset.values().map(Values::len);
+    let longest = lengths().max().unwrap_or(period).max(1);
+    let halved = period.is_multiple_of(longest) && (period / longest).is_power_of_two();
+    let common = lengths().all(|length| length > 0 && longest.is_multiple_of(length));
+    if halved && common { longest } else { period }
 }
 
 /// A sum over limbs of Q and P, or of Q.
