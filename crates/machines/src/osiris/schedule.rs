@@ -330,7 +330,7 @@ impl Scheduler<'_> {
             if number == oldest || fits() {
                 let form = self.flow.forms[number];
                 let (unit, cycles) = *units[form].get_or_insert_with(|| self.flow.by_form[form].units(&self.free));
-                let start = unit.max(open.ready).max(self.from_memory(open.loads));
+                let start = unit.max(open.ready).max(self.loaded_from(open.loads));
                 fitting.push((start, start + cycles, number));
             }
         }
@@ -343,7 +343,7 @@ impl Scheduler<'_> {
     /// The first cycle in which a task may begin, as far as units and operands go; what has to come from memory comes over a free channel.
     fn earliest(&self, layout: &Layout) -> Cycle {
         let (ready, loads) = self.operands_of(layout);
-        layout.units(&self.free).max(ready).max(self.from_memory(loads))
+        layout.units(&self.free).max(ready).max(self.loaded_from(loads))
     }
 
     /// The first cycle in which a task may begin, as far as operands in the scratchpads go, and how many it reads that are not there.
@@ -364,7 +364,7 @@ impl Scheduler<'_> {
     }
 
     /// From when on so many limbs can be there that have to come; at once if there are none.
-    fn from_memory(&self, loads: Cycle) -> Cycle {
+    fn loaded_from(&self, loads: Cycle) -> Cycle {
         if loads == 0 {
             return 0;
         }
