@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, isfinite, log2
+from math import log2
 from statistics import median
 from typing import Any
 
@@ -185,7 +185,7 @@ def whole_programs(found: dict[str, Any]) -> Rows:
     def merge(rows: list[Row]) -> Row:
         most = {key: max(row[key] for row in rows) for key in ("relative_error", "memory_bytes")}
         bounds = [row["relative_bound"] for row in rows]
-        most["relative_bound"] = inf if None in bounds else max(bounds)
+        most["relative_bound"] = None if None in bounds else max(bounds)
         times = {key: median(row["seconds"][key] for row in rows) for key in ("keys", "execute")}
         return {**rows[0], **most, "seconds": times}
 
@@ -196,7 +196,7 @@ def whole_programs(found: dict[str, Any]) -> Rows:
             f"{row['memory_bytes'] / 2**30:.1f}",
             *(f"{row['seconds'][key]:.0f}" for key in ("keys", "execute")),
             *(f"{row[key]:.1e}" for key in ("relative_error", "tolerance")),
-            f"{row['relative_bound']:.1e}" if isfinite(row["relative_bound"]) else "none",
+            "none" if row["relative_bound"] is None else f"{row['relative_bound']:.1e}",
         )
         for row in _over_runs(found, lambda row: row["program"], merge)
     ]
