@@ -44,9 +44,10 @@ def measured(planned: Plan) -> float:
     return time.process_time() - begin
 
 
-# A sum alone is some tenths of a millisecond, which threads take to start.
+# A sum alone is some tenths of a millisecond, which threads take to start. A look-up alone is some 30 ms, and the fresh memory of its key 10 ms or 100,
+# as a virtual machine's host has it: the whole run, below, is what can be held.
 @ALONE
-@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"ckks_small_sum"}))
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"ckks_small_sum", "tfhe_one_lookup"}))
 def test_the_cost_is_what_an_execution_takes(name: str) -> None:
     planned = PROGRAMS[name].plan()
     # Executions of milliseconds differ by their half, and so does what a computer with other work takes for all of them: a process of its own measures
