@@ -12,7 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from documentation import commands, results, tables
+from documentation import commands, jobs, results, tables
 
 
 def main() -> int:
@@ -41,9 +41,11 @@ def main() -> int:
         return tables.main(check=given.check)
     if given.does == "commands":
         return commands.main(given.texts, only_list=given.list)
-    made = results.make_all(keep=given.keep)
+    runs = commands.Runs()
+    done = jobs.run([*results.jobs(keep=given.keep), *commands.jobs([], runs)])
     drawn = tables.main(check=False)
-    return max(made, drawn, commands.main([], only_list=False))
+    print(commands.summary(runs))
+    return max(done, drawn)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from documentation import bench_tables, commands, results, tables  # noqa: E402
+from documentation import bench_tables, commands, jobs, results, tables  # noqa: E402
 
 COMMANDS = [command for page in commands.pages().values() for command in page.commands]
 
@@ -75,11 +75,34 @@ print("[]")
         log.write_text("")
         command = shlex.join([sys.executable, "-c", script, str(log), str(wanted)])
         monkeypatch.setattr(results, "FULL_SIZE", dict.fromkeys(("one", "two"), (command, gibibytes)))
-        assert results.make_all(keep=False) == 0
+        assert jobs.run(results.jobs(keep=False)) == 0
         assert log.read_text() == begun
     log.write_text("")
-    assert results.make_all(keep=True) == 0
+    assert jobs.run(results.jobs(keep=True)) == 0
     assert log.read_text() == ""
+
+
+def test_a_command_that_many_pages_show_runs_once_and_pages_that_serve_take_turns(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log"
+    often, serving = f"cp /dev/null {tmp_path}/copy", f"sh -c 'echo + >> {log}; sleep 0.3; echo - >> {log}'"
+    pages = {
+        name: commands.Page([commands.Command(name, 1, often), commands.Command(name, 2, serving)])
+        for name in ("one.md", "two.md")
+    }
+    monkeypatch.setattr(commands, "pages", lambda: pages)
+    monkeypatch.setattr(commands, "rules", lambda: {serving: commands.Rule(serves="nowhere")})
+
+    def serve(command: commands.Command, _: commands.Rule, folder: Path, __: contextlib.ExitStack) -> str:
+        return commands.run(command, commands.Rule(), folder)
+
+    monkeypatch.setattr(commands, "serve", serve)
+    assert commands.main([], only_list=False) == 0
+    said = capsys.readouterr().out
+    assert said.count("ran already, at ") == 1
+    assert "documented commands: 3 ok, 0 failed, 1 skipped" in said
+    assert log.read_text().split() == ["+", "-", "+", "-"]
 
 
 @pytest.mark.parametrize("path", sorted(results.FOLDER.glob("*.json")), ids=lambda path: path.stem)

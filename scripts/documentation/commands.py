@@ -1,7 +1,7 @@
 """The commands that README and docs show: found in their code blocks, and run as they are written.
 
 A command is a line of a code block that begins with one of `PROGRAMS`, or with `$`; what stands below a `$` line is its
-output, which is compared. The commands of a page run in their order in one folder, which has links to `examples/` and
+output, which is compared. Pages run beside one another; the commands of a page run in their order in one folder, which has links to `examples/` and
 `machines/`, and the files that the page shows: code blocks below `<!-- file: NAME -->`. `make`, `cargo` and `scripts/` run in the
 repository. What a command needs beside this package, or why it is not run, stands in `commands.toml`.
 """
@@ -9,12 +9,14 @@ repository. What a command needs beside this package, or why it is not run, stan
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
 import urllib.request
@@ -22,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import results, tables
+from .jobs import Job
+from .jobs import run as run_jobs
 
 ROOT = results.ROOT
 PROGRAMS = (
@@ -38,6 +42,8 @@ PROGRAMS = (
     ".venv/bin/",
 )
 _IN_THE_REPOSITORY = ("make", "cargo", "scripts/", ".venv/bin/", "taskset")
+GIBIBYTES = 9
+"""Memory that a page's commands take at most."""
 _FENCE = re.compile(r"^```(\w*)\s*$")
 _FILE = re.compile(r"^<!-- file: (\S+) -->$")
 _NOT_CODE = ("- ", "* ", "|")
@@ -270,47 +276,89 @@ def serve(command: Command, rule: Rule, folder: Path, servers: contextlib.ExitSt
     return f"no answer at {rule.serves} after {rule.minutes:g} minutes"
 
 
-def main(texts: list[str], *, only_list: bool) -> int:
-    """Runs every command that contains one of `texts`, or all, and what serves others of their pages; 1 if one of them fails."""
-    known, failed, counts = rules(), 0, {"ok": 0, "skipped": 0}
-    ran: dict[str, str] = {}
-    for page in pages().values():
-        asked = [c for c in page.commands if not texts or any(text in f"{c.place} {c.text}" for text in texts)]
-        chosen = [c for c in page.commands if c in asked or (asked and known.get(c.text, Rule()).serves)]
-        if only_list:
-            for command in chosen:
-                print(f"{command.place}: {command.text}")
-            continue
+@dataclass
+class Runs:
+    """What has run so far, of all pages."""
+
+    places: dict[str, str] = field(default_factory=dict)
+    """Where a command ran first, by its text."""
+    counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "failed": 0, "skipped": 0})
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    serving: threading.Lock = field(default_factory=threading.Lock)
+    """Held by a page that serves, until it ends: the port is the same on all of them."""
+    building: threading.Lock = field(default_factory=threading.Lock)
+    """Held by what builds: it has every core, and the folder that it builds in, for itself."""
+
+    def page(self, page: Page, chosen: list[Command]) -> int:
+        """Runs `chosen` of a page in their order, in a folder of their own; 1 if one of them fails."""
+        failed = 0
         with tempfile.TemporaryDirectory(prefix="documented-") as made, contextlib.ExitStack() as servers:
             folder = Path(made)
             for link in ("examples", "machines"):
                 (folder / link).symlink_to(ROOT / link)
             for file, content in page.files.items():
                 (folder / file).write_text(content, encoding="utf-8")
+            if any(rules().get(command.text, Rule()).serves for command in chosen):
+                servers.enter_context(self.serving)
             for command in chosen:
-                rule = known.get(command.text, Rule())
-                absent = lacking(rule.needs)
-                why = rule.skip or ("needs " + ", ".join(absent) if absent else "")
-                if not why and not page.files and not command.shown and command.text in ran:
-                    why = f"ran already, at {ran[command.text]}"
-                if why:
-                    counts["skipped"] += 1
-                    print(f"SKIPPED  {command.place}: {command.text}  ({why})")
-                    continue
-                if not rule.serves:
-                    ran[command.text] = command.place
-                began = time.monotonic()
-                wrong = serve(command, rule, folder, servers) if rule.serves else run(command, rule, folder)
-                seconds = time.monotonic() - began
-                failed += bool(wrong)
-                counts["ok"] += not wrong
-                print(f"{'FAILED ' if wrong else 'ok     '}  {command.place}: {command.text}  ({seconds:.0f} s)")
-                if wrong:
-                    print("    " + wrong.replace("\n", "\n    "), file=sys.stdout, flush=True)
-                sys.stdout.flush()
-    if not only_list:
-        print(f"documented commands: {counts['ok']} ok, {failed} failed, {counts['skipped']} skipped")
-    return int(failed > 0)
+                failed |= self._command(page, command, folder, servers)
+        return failed
+
+    def _command(self, page: Page, command: Command, folder: Path, servers: contextlib.ExitStack) -> int:
+        rule = rules().get(command.text, Rule())
+        absent = lacking(rule.needs)
+        why = rule.skip or ("needs " + ", ".join(absent) if absent else "")
+        with self.lock:
+            if not why and not page.files and not command.shown and command.text in self.places:
+                why = f"ran already, at {self.places[command.text]}"
+            if not why and not rule.serves:
+                self.places[command.text] = command.place
+        if why:
+            self._tell("skipped", f"SKIPPED  {command.place}: {command.text}  ({why})")
+            return 0
+        with self.building if command.text.startswith(("make ", "cargo ")) else contextlib.nullcontext():
+            began = time.monotonic()
+            wrong = serve(command, rule, folder, servers) if rule.serves else run(command, rule, folder)
+            seconds = time.monotonic() - began
+        said = f"{'FAILED ' if wrong else 'ok     '}  {command.place}: {command.text}  ({seconds:.0f} s)"
+        self._tell("failed" if wrong else "ok", "\n    ".join([said, *wrong.splitlines()]))
+        return int(bool(wrong))
+
+    def _tell(self, count: str, text: str) -> None:
+        with self.lock:
+            self.counts[count] += 1
+            print(text, flush=True)
+
+
+def chosen_of(page: Page, texts: list[str]) -> list[Command]:
+    """The commands that contain one of `texts`, or all, and what serves them on their page."""
+    known = rules()
+    asked = [c for c in page.commands if not texts or any(text in f"{c.place} {c.text}" for text in texts)]
+    return [c for c in page.commands if c in asked or (asked and known.get(c.text, Rule()).serves)]
+
+
+def jobs(texts: list[str], runs: Runs) -> list[Job]:
+    """One for every page: its commands that contain one of `texts`, or all."""
+    found = ((page, chosen_of(page, texts)) for page in pages().values())
+    return [Job(GIBIBYTES, functools.partial(runs.page, page, chosen)) for page, chosen in found if chosen]
+
+
+def main(texts: list[str], *, only_list: bool) -> int:
+    """Runs every command that contains one of `texts`, or all, and what serves others of their pages; 1 if one of them fails."""
+    if only_list:
+        for page in pages().values():
+            for command in chosen_of(page, texts):
+                print(f"{command.place}: {command.text}")
+        return 0
+    runs = Runs()
+    status = run_jobs(jobs(texts, runs))
+    print(summary(runs))
+    return status
+
+
+def summary(runs: Runs) -> str:
+    """How many did what."""
+    return "documented commands: " + ", ".join(f"{count} {what}" for what, count in runs.counts.items())
 
 
 def options_are_known(command: Command) -> str:

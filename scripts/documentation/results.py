@@ -12,20 +12,19 @@ A file `results/NAME.json` has
 
 from __future__ import annotations
 
-import contextlib
 import datetime
+import functools
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from .jobs import Job
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "results"
@@ -43,9 +42,6 @@ FULL_SIZE: dict[str, tuple[str, int]] = {
     "params-morphling": ("polyfabric params --on morphling --json", 1),
 }
 """Every result that is recorded at full size by `make test-full`, those that take longest first: its command, which prints the data, and the GiB that it takes at most."""
-
-SIDE_BY_SIDE = 2
-"""Results that are recorded at a time: most of them are one thread for most of their time."""
 
 _VECTOR_INSTRUCTIONS = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512ifma": "AVX-512 IFMA"}
 
@@ -164,50 +160,27 @@ def where(found: dict[str, Any]) -> str:
     return f"on {on['cores']} cores of {on['name']}{instructions}"
 
 
-def make_all(*, keep: bool) -> int:
-    """Records every full-size result, as far as memory allows two at a time; 1 if one of them has rows that failed."""
-    wanted = [name for name in FULL_SIZE if not (keep and _is_of_this_commit(name))]
-    for name in FULL_SIZE:
-        if name not in wanted:
+def jobs(*, keep: bool) -> list[Job]:
+    """One for every full-size result; with `keep`, but those that `results/` has of this commit."""
+    wanted = []
+    for name, (_, gibibytes) in FULL_SIZE.items():
+        if keep and _is_of_this_commit(name):
             print(f"kept      results/{name}.json", flush=True)
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-        memory = _Memory()
-        return max(threads.map(lambda name: _make(name, memory), wanted), default=0)
+        else:
+            wanted.append(Job(gibibytes, functools.partial(_make, name)))
+    return wanted
 
 
 def _is_of_this_commit(name: str) -> bool:
     return (FOLDER / f"{name}.json").exists() and read(name)["commit"] == commit()
 
 
-def _make(name: str, memory: _Memory) -> int:
+def _make(name: str) -> int:
     """Records one result; 1 if it has rows that failed."""
-    command, gibibytes = FULL_SIZE[name]
-    with memory.taken(gibibytes):
-        print(f"recording results/{name}.json: {command}", flush=True)
-        found = record(name, shlex.split(command))
+    command, _ = FULL_SIZE[name]
+    print(f"recording results/{name}.json: {command}", flush=True)
+    found = record(name, shlex.split(command))
     failed = [row for row in found["data"] if isinstance(row, dict) and row.get("failure")]
     for row in failed:
         print(f"FAILED    {row['table']}, {row['cell']}: {row['failure']}", flush=True)
     return int(bool(failed))
-
-
-class _Memory:
-    """What commands side by side may take of this computer's memory; one alone may take whatever it wants."""
-
-    def __init__(self) -> None:
-        self.changed = threading.Condition()
-        self.whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-        self.running: list[int] = []
-
-    @contextlib.contextmanager
-    def taken(self, gibibytes: int) -> Iterator[None]:
-        """As soon as there is so much beside what runs."""
-        with self.changed:
-            self.changed.wait_for(lambda: not self.running or sum(self.running) + gibibytes <= self.whole)
-            self.running.append(gibibytes)
-        try:
-            yield
-        finally:
-            with self.changed:
-                self.running.remove(gibibytes)
-                self.changed.notify_all()

@@ -2,7 +2,7 @@
 //! stated for every key?
 //!
 //! Noise is made so large that one element in some tens comes out wrong, and rates are held to five deviations of what is counted. With `POLYFABRIC_FULL` in the environment
-//! these are 25 % and less over 200 keys, or 50 % where a key's failures come in clusters, half of them under one key in ten. Without it, over 20 keys, they are three
+//! these are 35 % and less over 100 keys, or 70 % where a key's failures come in clusters, half of them under one key in ten. Without it, over 20 keys, they are three
 //! times that, and of cases that have a source of noise in common one is run.
 
 use crate::common::{Keys as KeyPair, Values, clear, values};
@@ -116,7 +116,7 @@ fn full() -> bool {
 }
 
 fn keys() -> u64 {
-    if full() { 200 } else { 20 }
+    if full() { 100 } else { 20 }
 }
 
 fn changed(change: impl Fn(&mut ParametersLiteral)) -> Parameters {
@@ -200,14 +200,13 @@ impl Case<'_> {
 
     /// As [`check`].
     fn check(&self, set: impl Fn(f64) -> Parameters) {
-        let noisy = (0..400).map(|step| set(f64::from(step) / 40.0));
-        let parameters = noisy
-            .into_iter()
-            .find(|parameters| rate(&self.report(parameters, Keys::Average)) > self.rate)
-            .expect("noise that shows");
+        // More of it fails more often.
+        let noisy: Vec<Parameters> = (0..400).map(|step| set(f64::from(step) / 40.0)).collect();
+        let first = noisy.partition_point(|parameters| rate(&self.report(parameters, Keys::Average)) <= self.rate);
+        let parameters = noisy.get(first).expect("noise that shows");
         match parameters.torus_bits() {
-            32 => self.measure::<u32>(&parameters),
-            _ => self.measure::<u64>(&parameters),
+            32 => self.measure::<u32>(parameters),
+            _ => self.measure::<u64>(parameters),
         }
     }
 

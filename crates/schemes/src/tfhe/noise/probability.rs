@@ -46,11 +46,16 @@ pub fn ln_erfc(x: f64) -> f64 {
         for n in 1..100 {
             term *= 2.0 * x * x / f64::from(2 * n + 1);
             sum += term;
+            if term < 1e-17 * sum {
+                break;
+            }
         }
         return (-(2.0 / PI.sqrt()) * (-x * x).exp() * sum).ln_1p();
     }
+    // What is left out after so many terms is about exp(−2x√(2n)) of it.
+    let terms = (200.0 / (x * x)) as u32 + 10;
     let mut denominator = x;
-    for n in (1..200).rev() {
+    for n in (1..terms).rev() {
         denominator = x + f64::from(n) / 2.0 / denominator;
     }
     -x * x - denominator.ln() - PI.ln() / 2.0

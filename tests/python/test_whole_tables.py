@@ -1,0 +1,48 @@
+"""Do the recorded tables meet what the models are held to at full size, which the tests of the models compute in part?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+
+Row = dict[str, Any]
+
+
+def rows(machine: str, table: str) -> list[Row]:
+    """The rows of a table; one that could not be computed fails."""
+    found = json.loads((RESULTS / f"reproduce-{machine}.json").read_text(encoding="utf-8"))["data"]
+    chosen = [row for row in found if row["table"] == table]
+    assert chosen, f"{machine} has no {table}"
+    assert not [row for row in chosen if row["failure"]]
+    return chosen
+
+
+def the(machine: str, table: str, cell: str) -> Row:
+    """The first row whose cell begins so."""
+    return next(row for row in rows(machine, table) if row["cell"].startswith(cell))
+
+
+@pytest.mark.parametrize(("table", "points"), [("Figure 8a", 2 * 4 * 12), ("Figure 8b", 4 * 5)])
+def test_morphlings_curves_have_every_point(table: str, points: int) -> None:
+    assert sum(row.get("point") is not None and row["model"] is not None for row in rows("morphling", table)) == points
+
+
+def test_morphlings_number_of_xpus_was_chosen() -> None:
+    assert the("morphling", "Figure 8b", "number of XPUs")["kind"] == "calibrated"
+
+
+def test_strix_has_every_network_in_every_ring() -> None:
+    assert sum(row["model"] is not None for row in rows("strix", "Figure 7")) == 3 * 3
+
+
+def test_f1s_permutation_of_8192_is_within_its_bounds() -> None:
+    """The transforms of a permutation at N = 2^13, at their units' rate, are the published time."""
+    assert the("f1", "Table 4", "permute, N = 2^13: bound of the ntt units")["model"] == 224
+    permutation = the("f1", "Table 4", "homomorphic permutation, N = 2^13")
+    assert permutation["kind"] == "predicted_under_reading"
+    assert 224 <= permutation["model"] < 500
