@@ -82,15 +82,12 @@ reproduce: install
 
 test: lint test-rust test-python
 
-# Processor time is told of nothing beside it.
-MEASURED_ALONE := tests/python/test_cost.py
-
-# Apart from continuous integration: results/ is made anew, and the tables of README and docs from it.
+# Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs.
 test-full: install
 	POLYFABRIC_FULL=1 cargo test --workspace --locked --test tfhe_interpreter --test rns_bgv -- failures noise operations::
 	POLYFABRIC_FULL=1 cargo test --workspace --exclude polyfabric-kernels --lib --locked -- noise
-	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 --ignore $(MEASURED_ALONE) tests
-	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full $(MEASURED_ALONE)
+	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 tests
+	$(VENV)/bin/python scripts/document.py record told-costs -- python scripts/told-costs
 	$(VENV)/bin/python scripts/document.py full
 
 # Always of the whole workspace, as what is built of it here and below: of one package alone its dependencies have other features, and everything would be built again.

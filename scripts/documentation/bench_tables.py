@@ -202,6 +202,35 @@ def whole_programs(found: dict[str, Any]) -> Rows:
     ]
 
 
+TOLD = (
+    "program",
+    "execution told, ms",
+    "taken, ms",
+    "told of taken",
+    "whole run told, ms",
+    "taken, ms",
+    "told of taken",
+)
+
+
+def told_costs(found: dict[str, Any]) -> Rows:
+    """One line a program: medians of all rounds, and the range of what was told over what was taken."""
+
+    def cells(told: list[float], taken: list[float]) -> tuple[str, str, str]:
+        ratios = [one / other for one, other in zip(told, taken, strict=True)]
+        times = (_ms(1e3 * median(told)), _ms(1e3 * median(taken)))
+        return (*times, f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+
+    return [
+        (
+            f"`{row['program']}`",
+            *cells(row["seconds"]["execution_told"], row["seconds"]["execution"]),
+            *cells(row["seconds"]["whole_told"], row["seconds"]["whole"]),
+        )
+        for row in found["rows"]
+    ]
+
+
 def _ms(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
@@ -282,6 +311,7 @@ TABLES = {
     "gpu-slots": ("bench-gpu-rns", SLOTS_ON_GPU, slots_on_gpu),
     "gpu-bootstrapping": ("bench-gpu-rns", KERNELS_ON_GPU, bootstrapping_on_gpu),
     "whole-programs": ("whole-programs", WHOLE, whole_programs),
+    "told-costs": ("told-costs", TOLD, told_costs),
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
