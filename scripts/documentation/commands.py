@@ -286,8 +286,6 @@ class Runs:
     lock: threading.Lock = field(default_factory=threading.Lock)
     serving: threading.Lock = field(default_factory=threading.Lock)
     """Held by a page that serves, until it ends: the port is the same on all of them."""
-    building: threading.Lock = field(default_factory=threading.Lock)
-    """Held by what builds: it has every core, and the folder that it builds in, for itself."""
 
     def page(self, page: Page, chosen: list[Command]) -> int:
         """Runs `chosen` of a page in their order, in a folder of their own; 1 if one of them fails."""
@@ -316,10 +314,9 @@ class Runs:
         if why:
             self._tell("skipped", f"SKIPPED  {command.place}: {command.text}  ({why})")
             return 0
-        with self.building if command.text.startswith(("make ", "cargo ")) else contextlib.nullcontext():
-            began = time.monotonic()
-            wrong = serve(command, rule, folder, servers) if rule.serves else run(command, rule, folder)
-            seconds = time.monotonic() - began
+        began = time.monotonic()
+        wrong = serve(command, rule, folder, servers) if rule.serves else run(command, rule, folder)
+        seconds = time.monotonic() - began
         said = f"{'FAILED ' if wrong else 'ok     '}  {command.place}: {command.text}  ({seconds:.0f} s)"
         self._tell("failed" if wrong else "ok", "\n    ".join([said, *wrong.splitlines()]))
         return int(bool(wrong))
@@ -338,8 +335,13 @@ def chosen_of(page: Page, texts: list[str]) -> list[Command]:
 
 
 def jobs(texts: list[str], runs: Runs) -> list[Job]:
-    """One for every page: its commands that contain one of `texts`, or all."""
-    found = ((page, chosen_of(page, texts)) for page in pages().values())
+    """One for every page: its commands that contain one of `texts`, or all. Those whose rules allow the most time come first."""
+    known = rules()
+
+    def minutes(found: tuple[Page, list[Command]]) -> float:
+        return sum(known[c.text].minutes for c in found[1] if c.text in known and not known[c.text].skip)
+
+    found = sorted(((page, chosen_of(page, texts)) for page in pages().values()), key=minutes, reverse=True)
     return [Job(GIBIBYTES, functools.partial(runs.page, page, chosen)) for page, chosen in found if chosen]
 
 
