@@ -2,8 +2,8 @@
 //! stated for every key?
 //!
 //! Noise is made so large that one element in some tens comes out wrong, and rates are held to five deviations of what is counted. With `POLYFABRIC_FULL` in the environment
-//! these are 35 % and less over 100 keys, or 70 % where a key's failures come in clusters, half of them under one key in ten. Without it, over 20 keys, they are three
-//! times that, and of cases that have a source of noise in common one is run.
+//! these are 47 % and less over 100 keys, or 80 % where a key's failures come in clusters, half of them under one key in ten. Without it, over 20 keys, they are twice
+//! that, and of cases that have a source of noise in common one is run.
 
 use crate::common::{Keys as KeyPair, Values, clear, values};
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
