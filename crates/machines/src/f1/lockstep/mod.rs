@@ -86,8 +86,9 @@ pub fn planned<'a>(runs: &'a [Run], machine: &F1, geometry: &Geometry) -> Vec<Pl
     let mut plans: Vec<Option<(bool, Rc<Plan>)>> = Vec::with_capacity(runs.len());
     for (number, run) in runs.iter().enumerate() {
         let plan = plans.get(first[number]).cloned().unwrap_or_else(|| {
-            let by_operation = run.plan(machine, geometry, EFFORT / kinds as u64);
-            let by_limb = run.by_limb(machine.clusters).and_then(|run| run.plan_by_limb(machine, geometry));
+            let effort = EFFORT / kinds as u64;
+            let by_operation = run.plan(machine, geometry, effort);
+            let by_limb = run.by_limb(machine.clusters).and_then(|run| run.plan_by_limb(machine, geometry, effort));
             let plans = [(false, by_operation), (true, by_limb)].into_iter();
             let found = plans.filter_map(|(by_limb, plan)| Some((by_limb, plan?)));
             found.min_by_key(|(_, plan)| plan.placed.end).map(|(by_limb, plan)| (by_limb, Rc::new(plan)))
@@ -234,13 +235,13 @@ impl Run {
         Some(Self { pattern, columns, leaves, ready, hint: self.hint.clone(), rows })
     }
 
-    /// The schedule of a run by limbs, if one is found.
-    fn plan_by_limb(&self, machine: &F1, geometry: &Geometry) -> Option<Plan> {
+    /// The schedule of a run by limbs, if one is found with some effort.
+    fn plan_by_limb(&self, machine: &F1, geometry: &Geometry, effort: u64) -> Option<Plan> {
         if !machine.multicast || machine.low_throughput.is_some() || machine.units[UnitKind::Multiply as usize] < 2 {
             return None;
         }
         let given = Given::new((&self.pattern, &self.leaves, &self.ready), &self.columns, machine, geometry);
-        let placed = place_by_limb(&given, self.rows.len())?;
+        let placed = place_by_limb(&given, self.rows.len(), effort)?;
         let registers = registers(&placed.live_ranges, geometry.registers)?;
         Some(Plan { placed, registers })
     }

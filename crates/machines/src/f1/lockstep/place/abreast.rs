@@ -209,15 +209,17 @@ fn made(pattern: &Pattern, place: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The schedule of all rows, if one is found: with the beat that is fastest of several in some rows.
-pub fn place_by_limb(given: &Given, rows: usize) -> Option<Placed> {
+/// The schedule of all rows, if one is found: with the beat that is fastest in some rows, of those that are tried until instructions have been
+/// tried in `effort` places.
+pub fn place_by_limb(given: &Given, rows: usize, effort: u64) -> Option<Placed> {
     let steps = Steps::new(given)?;
     let pace = |&stagger: &Stagger| {
         let Placed { reached, end, .. } = steps.placed(given, rows.min(TRIED), stagger)?;
         // The first row waits for what prepares it.
         Some((reached.last()?.saturating_sub(*reached.get(1)?), end))
     };
-    let paces = given.staggers.iter().filter_map(|stagger| Some((pace(stagger)?, stagger)));
+    let tried = given.staggers.iter().take_while(|_| given.attempts.get() < effort);
+    let paces = tried.filter_map(|stagger| Some((pace(stagger)?, stagger)));
     let (_, &stagger) = paces.min_by_key(|&(pace, _)| pace)?;
     steps.placed(given, rows, stagger)
 }
