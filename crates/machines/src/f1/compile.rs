@@ -203,7 +203,7 @@ pub(super) fn together(
         return Ok(None);
     }
     let mut home = ordered.home.clone();
-    for run in planned.iter().map(|planned| planned.run) {
+    for run in planned.iter().map(|planned| &planned.run) {
         for (operation, instructions) in run.rows.iter().flat_map(|row| row.instructions.iter().enumerate()) {
             for (place, &instruction) in (0..).zip(instructions) {
                 home[instruction as usize] = run.columns.cluster(operation, run.columns.of(place)) as u16;

@@ -93,10 +93,13 @@ impl Scheduler<'_> {
         steps: &[Step],
         first: usize,
     ) -> Result<Option<usize>, CycleError> {
-        let Some((beside, next)) = self.beside(run, steps, first) else { return Ok(None) };
+        let Some((mut beside, next)) = self.beside(run, steps, first) else { return Ok(None) };
+        let reads = reads(run, plan, self.network);
+        // What is read first comes first.
+        beside.loads.sort_by_key(|value| reads.get(value).map_or(NEVER, |cycles| cycles[0]));
         let before = Before::new(self, run, &beside);
         // There may be no room for all that phase 2 would have made room for.
-        if !self.begun((run, plan), &beside, &before).unwrap_or(false) {
+        if !self.begun((run, plan), &beside, &before, &reads).unwrap_or(false) {
             before.restore(self, run, &beside);
             return Ok(None);
         }
@@ -111,12 +114,17 @@ impl Scheduler<'_> {
     }
 
     /// The run, as early as its values come; whether there is such a cycle.
-    fn begun(&mut self, (run, plan): (&Run, &Plan), beside: &Beside, before: &Before) -> Result<bool, CycleError> {
+    fn begun(
+        &mut self,
+        (run, plan): (&Run, &Plan),
+        beside: &Beside,
+        before: &Before,
+        reads: &HashMap<u32, Vec<u64>>,
+    ) -> Result<bool, CycleError> {
         // Without the run every value comes as early as it can.
         self.clear(beside)?;
         beside.loads.iter().try_for_each(|&value| self.load(value))?;
         let beat = self.geometry.occupancy.max(self.register_banks);
-        let reads = reads(run, plan, self.network);
         let mut start = self.idle.next_multiple_of(beat) + beat;
         let late = reads.iter().map(|(&value, cycles)| {
             let at = self.held[value as usize].map_or(0, |held| held.at);
@@ -125,7 +133,7 @@ impl Scheduler<'_> {
         start = (start + late.max().unwrap_or(0)).next_multiple_of(beat);
         for _ in 0..ATTEMPTS {
             before.restore(self, run, beside);
-            match self.with_loads((run, plan), beside, start, &reads)? {
+            match self.with_loads((run, plan), beside, start, reads)? {
                 0 => return Ok(true),
                 NEVER => break,
                 delay => start += delay.next_multiple_of(beat),
@@ -268,6 +276,7 @@ impl Scheduler<'_> {
                             *from = match source.ok_or(NEVER)? {
                                 From::LiveRange(live_range) => Source::Register(plan.registers[live_range as usize]),
                                 From::Cluster(holder, live_range) => Source::Cluster(register(holder, live_range)),
+                                From::Column(live_range) => Source::Cluster(register(operation, live_range)),
                                 From::Scratchpad => {
                                     let value = value(run, row, operation, operand);
                                     Source::Scratchpad(self.leave(value, at - network, room)?)

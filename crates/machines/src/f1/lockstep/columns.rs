@@ -3,8 +3,12 @@
 //! Where there are fewer equal operations than clusters, several clusters share an operation: the chip is a table of as many rows as there are
 //! operations, and every cluster has the limbs of its column. A digit of one limb reaches the others through the scratchpad anyway. Each
 //! operation has as many banks as columns; a value lies in that of its limb's column, so what the columns write never meets in a bank.
+//!
+//! Where there are more clusters than limbs, each limb can have a column of its own. What makes an operation's digits is dealt out to the columns
+//! that are left.
 
 use super::pattern::{Operand, Pattern};
+use std::collections::HashSet;
 
 /// The columns of clusters, by the limbs of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +21,8 @@ pub struct Columns {
     outside: Vec<u16>,
     /// The bank of each vector of the hint.
     hint: Vec<usize>,
+    /// Where each limb has a column of its own, how many are left: none where columns have several.
+    spare: usize,
 }
 
 impl Columns {
@@ -45,7 +51,68 @@ impl Columns {
                 }
             }
         }
-        Self { count, operations, column, outside, hint }
+        Self { count, operations, column, outside, hint, spare: 0 }
+    }
+
+    /// A column for each limb of an operation, of the fewest that divide `clusters` and leave at least one: what those that are left do is to
+    /// prepare. None where there are too many limbs, or nothing to prepare.
+    pub fn by_limb(pattern: &Pattern, clusters: usize) -> Option<Self> {
+        let mut limbs: Vec<u16> = pattern.functions.iter().map(|function| function.limb()).collect();
+        limbs.sort_unstable();
+        limbs.dedup();
+        let count = (limbs.len() + 1..=clusters).find(|&count| clusters.is_multiple_of(count))?;
+        let spare = count - limbs.len();
+        let stages = pattern.stages();
+        let prepared: HashSet<u32> = stages.split_last()?.1.first()?.iter().flatten().copied().collect();
+        let limb = |place: u32| limbs.partition_point(|&other| other < pattern.functions[place as usize].limb());
+        let of = |place: u32| match prepared.contains(&place) {
+            true => limbs.len() + limb(place) % spare,
+            false => limb(place),
+        };
+        let column: Vec<u16> = (0..pattern.len() as u32).map(|place| of(place) as u16).collect();
+        let operations = clusters / count;
+        let mut outside = Vec::new();
+        let mut hint = Vec::new();
+        let mut given = vec![0; count];
+        for (place, operands) in (0..).zip(&pattern.operands) {
+            // What is multiplied by a vector of the hint may come from the clusters that prepare, and their banks have less to give.
+            let elsewhere = operands.iter().find_map(|operand| match *operand {
+                Operand::Own(made) if prepared.contains(&made) => Some(column[made as usize]),
+                _ => None,
+            });
+            for operand in operands {
+                match *operand {
+                    Operand::Outside(index) if index as usize == outside.len() => outside.push(limb(place) as u16),
+                    Operand::Shared(index) if index as usize == hint.len() => {
+                        let column = usize::from(elsewhere.unwrap_or(column[place as usize]));
+                        hint.push(given[column] % operations * count + column);
+                        given[column] += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Some(Self { count, operations, column, outside, hint, spare })
+    }
+
+    /// Whether each limb has a column of its own.
+    pub fn is_by_limb(&self) -> bool {
+        self.spare > 0
+    }
+
+    /// Columns that only prepare.
+    pub fn spare(&self) -> usize {
+        self.spare
+    }
+
+    /// Vectors of the hint.
+    pub fn hint(&self) -> usize {
+        self.hint.len()
+    }
+
+    /// Operations, one for each cluster of a column.
+    pub fn operations(&self) -> usize {
+        self.operations
     }
 
     /// Columns.

@@ -33,7 +33,7 @@ pub struct Given<'a> {
     /// Its latencies.
     pub latencies: Latencies,
     /// The beat, and the one for transforms that take vectors from the scratchpad.
-    pub staggers: [Stagger; 2],
+    pub staggers: Vec<Stagger>,
     /// Places that instructions were tried in so far.
     pub attempts: Cell<u64>,
 }
@@ -47,7 +47,10 @@ impl<'a> Given<'a> {
         geometry: &'a Geometry,
     ) -> Self {
         let latencies = Latencies::new(machine, geometry);
-        let staggers = [false, true].map(|aligned| Stagger::new(machine, geometry, &latencies, aligned));
+        let staggers = match columns.is_by_limb() {
+            true => Stagger::by_limb(machine, geometry, &latencies),
+            false => [false, true].map(|aligned| Stagger::new(machine, geometry, &latencies, aligned)).to_vec(),
+        };
         Self { pattern, columns, leaves, ready, machine, geometry, latencies, staggers, attempts: Cell::new(0) }
     }
 

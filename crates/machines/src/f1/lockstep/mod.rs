@@ -2,7 +2,8 @@
 //!
 //! Where as many equal operations share a hint as there are clusters, each cluster takes one, and all do the same in every cycle: each
 //! vector of the hint is read once for all. Where there are fewer, a half of them or a quarter, as many clusters share each operation: each has
-//! the limbs of its column (`columns`), and all clusters of a column do the same. So one schedule serves all of them, and it is made with all that a list scheduler has no time for:
+//! the limbs of its column (`columns`), and all clusters of a column do the same. Or each cluster has one limb, of two operations side by side
+//! (`place::abreast`). So one schedule serves all of them, and it is made with all that a list scheduler has no time for:
 //! units begin on a beat that keeps register banks apart (`stagger`), an instruction is placed together with what follows at once, in
 //! any gap in time (`place`), registers are given to intervals of time and not to whoever comes first (`reserve`), and the next row's
 //! transforms come into this row's gaps. Of several ways to do so the shortest is taken.
@@ -20,8 +21,9 @@ use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
 use given::{Given, Ready};
 use pattern::{Pattern, Values};
-use place::place;
+use place::{place, place_by_limb};
 use search::Search;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -70,26 +72,35 @@ pub struct Plan {
 /// A run that has a schedule.
 pub struct Planned<'a> {
     /// The run.
-    pub run: &'a Run,
+    pub run: Cow<'a, Run>,
     /// Its schedule, which other runs may share.
     pub plan: Rc<Plan>,
 }
 
-/// Those of `runs` that have a schedule, with it: one is sought for each kind of run.
+/// Those of `runs` that have a schedule, with it: one is sought for each kind of run, and the same by limbs.
 pub fn planned<'a>(runs: &'a [Run], machine: &F1, geometry: &Geometry) -> Vec<Planned<'a>> {
     let first: Vec<usize> = (0..runs.len())
         .map(|number| runs[..number].iter().position(|other| other.is_like(&runs[number])).unwrap_or(number))
         .collect();
     let kinds = (0..runs.len()).filter(|&number| first[number] == number).count();
-    let mut plans: Vec<Option<Rc<Plan>>> = Vec::with_capacity(runs.len());
+    let mut plans: Vec<Option<(bool, Rc<Plan>)>> = Vec::with_capacity(runs.len());
     for (number, run) in runs.iter().enumerate() {
-        let plan = match plans.get(first[number]) {
-            Some(known) => known.clone(),
-            None => run.plan(machine, geometry, EFFORT / kinds as u64).map(Rc::new),
-        };
+        let plan = plans.get(first[number]).cloned().unwrap_or_else(|| {
+            let effort = EFFORT / kinds as u64;
+            let by_operation = run.plan(machine, geometry, effort);
+            let by_limb = run.by_limb(machine.clusters).and_then(|run| run.plan_by_limb(machine, geometry, effort));
+            let plans = [(false, by_operation), (true, by_limb)].into_iter();
+            let found = plans.filter_map(|(by_limb, plan)| Some((by_limb, plan?)));
+            found.min_by_key(|(_, plan)| plan.placed.end).map(|(by_limb, plan)| (by_limb, Rc::new(plan)))
+        });
         plans.push(plan);
     }
-    runs.iter().zip(plans).filter_map(|(run, plan)| Some(Planned { run, plan: plan? })).collect()
+    let planned = runs.iter().zip(plans).map(|(run, plan)| {
+        let (by_limb, plan) = plan?;
+        let run = if by_limb { Cow::Owned(run.by_limb(machine.clusters)?) } else { Cow::Borrowed(run) };
+        Some(Planned { run, plan })
+    });
+    planned.flatten().collect()
 }
 
 /// The runs among groups of lanes, each the instructions of operations that read each other's results.
@@ -189,6 +200,50 @@ impl Run {
             && self.columns == other.columns
             && self.leaves == other.leaves
             && self.ready == other.ready
+    }
+
+    /// The same instructions with two operations side by side in a row, and each limb in a cluster of its own; if there are as many.
+    pub fn by_limb(&self, clusters: usize) -> Option<Self> {
+        let first = self.rows.first()?;
+        let (operations, outside) = (first.instructions.len(), first.outside[0].len());
+        let pattern = self.pattern.twice(outside);
+        let columns = Columns::by_limb(&pattern, clusters)?;
+        let side_by_side = 2 * columns.operations();
+        if !operations.is_multiple_of(side_by_side) {
+            return None;
+        }
+        let rows_of_one = operations / side_by_side;
+        let mut ready = Vec::new();
+        let mut rows = Vec::new();
+        for (row, before) in self.rows.iter().zip(&self.ready) {
+            for part in 0..rows_of_one {
+                let of = |second: usize| {
+                    before.iter().map(move |&ready| match ready {
+                        Ready::Now => Ready::Now,
+                        Ready::From(row, place) => {
+                            Ready::From(row * rows_of_one + part, place + (second * self.pattern.len()) as u32)
+                        }
+                    })
+                };
+                ready.push(of(0).chain(of(1)).collect());
+                let own = part * side_by_side..(part + 1) * side_by_side;
+                let two = |values: &[Vec<u32>]| values[own.clone()].chunks(2).map(<[_]>::concat).collect();
+                rows.push(Row { instructions: two(&row.instructions), outside: two(&row.outside) });
+            }
+        }
+        let leaves = self.leaves.repeat(2);
+        Some(Self { pattern, columns, leaves, ready, hint: self.hint.clone(), rows })
+    }
+
+    /// The schedule of a run by limbs, if one is found with some effort.
+    fn plan_by_limb(&self, machine: &F1, geometry: &Geometry, effort: u64) -> Option<Plan> {
+        if !machine.multicast || machine.low_throughput.is_some() || machine.units[UnitKind::Multiply as usize] < 2 {
+            return None;
+        }
+        let given = Given::new((&self.pattern, &self.leaves, &self.ready), &self.columns, machine, geometry);
+        let placed = place_by_limb(&given, self.rows.len(), effort)?;
+        let registers = registers(&placed.live_ranges, geometry.registers)?;
+        Some(Plan { placed, registers })
     }
 
     /// The shortest schedule that is found with some effort; none where clusters have too little for one, or cannot share what the

@@ -82,6 +82,23 @@ impl Pattern {
         self.functions[place as usize].unit()
     }
 
+    /// This operation twice, with the same hint.
+    pub fn twice(&self, outside: usize) -> Self {
+        let len = self.len() as u32;
+        let moved = |operand: &Operand| match *operand {
+            Operand::Own(place) => Operand::Own(place + len),
+            Operand::Outside(index) => Operand::Outside(index + outside as u32),
+            shared => shared,
+        };
+        let operands = self.operands.iter().map(|operands| operands.iter().map(moved).collect());
+        let users = self.users.iter().map(|users| users.iter().map(|user| user + len).collect());
+        Self {
+            functions: self.functions.iter().chain(&self.functions).copied().collect(),
+            operands: self.operands.iter().cloned().chain(operands).collect(),
+            users: self.users.iter().cloned().chain(users).collect(),
+        }
+    }
+
     fn made(&self, place: usize) -> impl Iterator<Item = u32> {
         self.operands[place].iter().filter_map(|operand| match operand {
             &Operand::Own(of) => Some(of),

@@ -12,14 +12,20 @@ use polyfabric_kernels::cancel;
 use std::cell::Cell;
 use std::collections::HashMap;
 
+mod abreast;
+
+pub use abreast::place_by_limb;
+
 /// The port from the scratchpad.
 const SCRATCHPAD: usize = 0;
 /// The port from the other clusters.
 const CLUSTERS: usize = 1;
 /// The port to the scratchpad.
 const OUT: usize = 2;
+/// The port to the other clusters, where one sends what it made.
+const SEND: usize = 3;
 /// Register banks, by where a stream starts; the units come behind them.
-const BANKS: usize = 3;
+const BANKS: usize = 4;
 
 /// Beats in which a vector may wait in a register for the second of two units that read it from there.
 const LINGER: u64 = 2;
@@ -53,6 +59,8 @@ pub enum From {
     Scratchpad,
     /// A register of the cluster of this number in the column: it holds one vector of the hint.
     Cluster(usize, u32),
+    /// A register of the operation's cluster in another column.
+    Column(u32),
 }
 
 /// Something that all clusters of a column do in the same cycle, which is that of its first chunk.
@@ -91,6 +99,7 @@ enum Done {
     Brought(usize, Option<u32>),
     Joined(usize),
     Left(usize, u64),
+    Sent(usize, u64),
 }
 
 struct Checkpoint {
@@ -133,6 +142,8 @@ pub struct Placer<'a> {
     outlets: Table,
     /// What leaves through them, by number and cycle: who reads the same in the same cycles shares it.
     left: HashMap<(usize, u64), usize>,
+    /// The same of what leaves for other columns, by the column that has it.
+    sent: HashMap<(usize, u64), usize>,
     values: Vec<Value>,
     /// Where a value from the scratchpad was last brought to, by row and by place, outside ones behind the pattern's own.
     brought: Vec<Option<u32>>,
@@ -170,7 +181,9 @@ pub struct Placed {
 
 /// The schedule of the first `rows` rows, if one is found; given up where a row's last product with the hint comes later than `limit` has it.
 pub fn place(given: &Given, rows: usize, choice: &Choice, limit: &[u64]) -> Option<Placed> {
-    let mut placer = Placer::new(given, rows, choice);
+    let residence = Residence::new(given.pattern, given.columns, &choice.order, choice.registers);
+    let stagger = given.staggers[usize::from(residence.transforms_bring(given.pattern))];
+    let mut placer = Placer::new(given, rows, choice, residence, stagger);
     let mut reached = Vec::with_capacity(rows);
     for &(_, place) in choice.order.iter().filter(|(next, _)| *next) {
         placer.settle(0, place)?;
@@ -189,18 +202,12 @@ pub fn place(given: &Given, rows: usize, choice: &Choice, limit: &[u64]) -> Opti
             return None;
         }
     }
-    let arrived = placer.values.iter().map(|value| value.arrives).max().unwrap_or(0);
-    let read = placer.live_ranges.iter().map(|range| range.last).max().unwrap_or(0);
-    let end = arrived.max(read) + placer.beat;
-    Some(Placed { moves: placer.moves, live_ranges: placer.live_ranges, spreads: placer.spreads, reached, end })
+    Some(placer.placed(reached))
 }
 
 impl<'a> Placer<'a> {
-    fn new(given: &'a Given<'a>, rows: usize, choice: &Choice) -> Self {
+    fn new(given: &'a Given<'a>, rows: usize, choice: &Choice, residence: Residence, stagger: Stagger) -> Self {
         let &Given { pattern, columns, leaves, ready, machine, geometry, latencies, .. } = given;
-        let residence = Residence::new(pattern, columns, &choice.order, choice.registers);
-        let aligned = residence.transforms_bring(pattern);
-        let stagger = given.staggers[usize::from(aligned)];
         let mut widths = vec![1; BANKS];
         widths.extend(std::iter::repeat_n(machine.accesses_per_cycle, machine.register_banks));
         let mut units = Vec::new();
@@ -208,8 +215,8 @@ impl<'a> Placer<'a> {
             for number in 0..machine.units[kind as usize] {
                 let begins = match (kind, number) {
                     (UnitKind::Ntt, _) => stagger.transform,
-                    (UnitKind::Automorphism, _) | (UnitKind::Multiply, 0) => stagger.scratchpad,
-                    (UnitKind::Multiply, _) => stagger.clusters,
+                    (UnitKind::Automorphism, _) => stagger.scratchpad,
+                    (UnitKind::Multiply, number) => stagger.multipliers[number.min(1)],
                     (UnitKind::Add, number) => stagger.adders[number % 2],
                 };
                 units.push(Unit { kind, number, track: widths.len(), begins });
@@ -217,6 +224,7 @@ impl<'a> Placer<'a> {
             }
         }
         let slots = pattern.len() + ready.first().map_or(0, Vec::len);
+        let hint = if columns.is_by_limb() { columns.hint() } else { 0 };
         Self {
             pattern,
             leaves,
@@ -235,8 +243,9 @@ impl<'a> Placer<'a> {
             tables: vec![Table::new(geometry.occupancy, &widths, geometry.registers); columns.count()],
             outlets: Table::new(geometry.occupancy, &vec![1; columns.count()], 0),
             left: HashMap::new(),
+            sent: HashMap::new(),
             values: vec![Value::default(); rows * pattern.len()],
-            brought: vec![None; rows * slots],
+            brought: vec![None; rows * (slots + hint)],
             live_ranges: Vec::new(),
             spreads: Vec::new(),
             moves: Vec::new(),
@@ -249,6 +258,13 @@ impl<'a> Placer<'a> {
             together: false,
             attempts: &given.attempts,
         }
+    }
+
+    fn placed(self, reached: Vec<u64>) -> Placed {
+        let arrived = self.values.iter().map(|value| value.arrives).max().unwrap_or(0);
+        let read = self.live_ranges.iter().map(|range| range.last).max().unwrap_or(0);
+        let end = arrived.max(read) + self.beat;
+        Placed { moves: self.moves, live_ranges: self.live_ranges, spreads: self.spreads, reached, end }
     }
 
     fn value(&self, row: usize, place: u32) -> usize {
@@ -275,6 +291,7 @@ impl<'a> Placer<'a> {
                 Some(Done::LiveRange(index, live_range)) => self.live_ranges[index as usize] = live_range,
                 Some(Done::Brought(index, before)) => self.brought[index] = before,
                 Some(Done::Left(column, at)) => drop(self.left.remove(&(column, at))),
+                Some(Done::Sent(column, at)) => drop(self.sent.remove(&(column, at))),
                 Some(Done::Joined(spread)) => drop(self.spreads[spread].values.pop()),
                 None => {}
             }
@@ -293,7 +310,7 @@ impl<'a> Placer<'a> {
         // Whoever begins there may bring its operands some beats before.
         let kept = self.floor.saturating_sub((FETCH + 2) * self.beat);
         self.tables.iter_mut().chain([&mut self.outlets]).for_each(|table| table.forget(kept));
-        self.left.retain(|&(_, at), _| at >= kept);
+        [&mut self.left, &mut self.sent].into_iter().for_each(|those| those.retain(|&(_, at), _| at >= kept));
     }
 
     /// The cycle from which something can arrive from the scratchpad.
@@ -318,7 +335,8 @@ impl<'a> Placer<'a> {
         let ready = operands.map(|&operand| match operand {
             Operand::Own(of) if self.in_register(place, operand) => {
                 let live_range = self.values[self.value(row, of)].live_range;
-                live_range.map_or(0, |live_range| self.live_ranges[live_range as usize].from + 1)
+                let written = live_range.map_or(0, |live_range| self.live_ranges[live_range as usize].from + 1);
+                written + if self.crosses(of, place) { self.latencies.network } else { 0 }
             }
             Operand::Shared(_) => 0,
             other => self.arrives(row, other),
@@ -343,10 +361,19 @@ impl<'a> Placer<'a> {
         &self.tables[self.here]
     }
 
+    /// Values of an operation: those that it makes, and those that it finds.
+    fn slots(&self) -> usize {
+        self.pattern.len() + self.ready.first().map_or(0, Vec::len)
+    }
+
+    /// Whether a result reaches its reader from a register of another column.
+    fn crosses(&self, place: u32, user: u32) -> bool {
+        self.columns.is_by_limb() && self.columns.of(place) != self.columns.of(user)
+    }
+
     /// The number of what an operand is, and the column whose banks hold it.
     fn outlet(&self, row: usize, operand: Operand) -> (usize, usize) {
-        let rows = self.values.len() / self.pattern.len();
-        let slots = self.brought.len() / rows;
+        let (rows, slots) = (self.values.len() / self.pattern.len(), self.slots());
         match operand {
             Operand::Own(place) => (row * slots + place as usize, self.columns.of(place)),
             Operand::Outside(index) => {
@@ -594,6 +621,7 @@ impl<'a> Placer<'a> {
         let operand = self.pattern.operands[place as usize][index];
         let from_scratchpad = self.units[unit].begins == self.stagger.scratchpad;
         match operand {
+            Operand::Own(of) if self.in_register(place, operand) && self.crosses(of, place) => self.cross(row, of, at),
             Operand::Own(of) if self.in_register(place, operand) => {
                 let index = self.value(row, of);
                 let value = self.values[index];
@@ -609,6 +637,7 @@ impl<'a> Placer<'a> {
                 }
                 Some(From::LiveRange(live_range))
             }
+            Operand::Shared(_) if self.columns.is_by_limb() => self.bring(row, operand, false, at),
             Operand::Shared(value) if self.units[unit].kind == UnitKind::Multiply => {
                 if from_scratchpad && self.units[unit].number == 0 {
                     return self.receive(row, operand, at).then_some(From::Scratchpad);
@@ -638,12 +667,12 @@ impl<'a> Placer<'a> {
     /// Something from the scratchpad: as a stream where the unit's beat allows, else through a register.
     fn bring(&mut self, row: usize, operand: Operand, streams: bool, at: u64) -> Option<From> {
         let arrives = self.arrives(row, operand);
-        let slots = self.brought.len() / (self.values.len() / self.pattern.len());
-        let key = row * slots
+        let hints = self.brought.len() / (self.values.len() / self.pattern.len()) - self.slots();
+        let key = row * (self.slots() + hints)
             + match operand {
                 Operand::Own(place) => place as usize,
                 Operand::Outside(index) => self.pattern.len() + index as usize,
-                Operand::Shared(_) => return None,
+                Operand::Shared(index) => self.slots() + index as usize,
             };
         if let Some(live_range) = self.brought[key] {
             let LiveRange { from, last, column } = self.live_ranges[live_range as usize];

@@ -56,6 +56,15 @@ impl Residence {
         Self { away }
     }
 
+    /// For operations whose limbs have clusters of their own: transforms take what another cluster made from its register, and what else
+    /// needs it brings it.
+    pub fn by_limb(pattern: &Pattern, columns: &Columns) -> Self {
+        let away = |place: u32, user: u32| columns.of(place) != columns.of(user) && pattern.unit(user) != UnitKind::Ntt;
+        let users =
+            |(place, users): (u32, &Vec<u32>)| users.iter().copied().filter(|&user| away(place, user)).collect();
+        Self { away: (0..).zip(&pattern.users).map(users).collect() }
+    }
+
     /// Whether `user` has to bring a value from the scratchpad.
     pub fn away(&self, place: u32, user: u32) -> bool {
         self.away[place as usize].contains(&user)

@@ -10,15 +10,18 @@ use crate::f1::machine::{F1, Geometry};
 /// Cycles by which a unit may begin later than its operands allow, for the sake of the banks.
 const DELAYS: u64 = 8;
 
+/// Beats that are tried where each limb has a cluster of its own.
+const TRIED: usize = 64;
+
 /// The cycle in a beat of G in which each resource begins a vector. A forward transform that is read at once begins in cycle 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stagger {
     /// The NTT unit.
     pub transform: u64,
-    /// The port from the scratchpad, and what streams from it: the automorphism unit and the first multiplier.
+    /// The port from the scratchpad, and what streams from it.
     pub scratchpad: u64,
-    /// The port from the other clusters, and all other multipliers.
-    pub clusters: u64,
+    /// The multipliers: the first, and all others.
+    pub multipliers: [u64; 2],
     /// The adders: those of even number, those of odd number.
     pub adders: [u64; 2],
 }
@@ -92,6 +95,40 @@ impl Stagger {
             }
         }
         let [scratchpad, clusters, even, odd] = best.map_or([0; 4], |(_, starts)| starts).map(|start| start % beat);
-        Self { transform: 0, scratchpad, clusters, adders: [even, odd] }
+        Self { transform: 0, scratchpad, multipliers: [scratchpad, clusters], adders: [even, odd] }
+    }
+
+    /// The same where each limb has a cluster of its own: those in which fewest streams meet, the shortest delays first. A vector of the
+    /// hint comes to a register and is read there twice, and so is a transform: by the first multiplier as it comes, by the other one a
+    /// beat later, just before the next one takes its register.
+    pub fn by_limb(machine: &F1, geometry: &Geometry, latencies: &Latencies) -> Vec<Self> {
+        let banks = machine.register_banks as u64;
+        let [transform, automorphism, multiply, add] = latencies.units;
+        let beat = geometry.occupancy;
+        let count = DELAYS.min(banks);
+        let mut found: Vec<([u64; 2], Self)> = Vec::new();
+        // A beat later than it is, so that what comes before it is in no beat before the first.
+        let transformed = transform + beat;
+        for choice in 0..count.pow(5) {
+            let [before, sooner, after, even, odd] = [0, 1, 2, 3, 4].map(|digit| choice / count.pow(digit) % count);
+            let second = transformed - 1 - before;
+            let scratchpad = second - 1 - sooner;
+            let first = transformed + 1 + after;
+            let adders = [first + multiply + 1 + even, second + multiply + 1 + odd];
+            let mut streams = vec![0; banks as usize];
+            let products = [first, first, first + multiply, second, second, second + multiply];
+            let sums = adders.into_iter().flat_map(|start| [start, start, start + add]);
+            let others = [0, transformed, scratchpad, scratchpad + automorphism];
+            for start in products.into_iter().chain(sums).chain(others) {
+                streams[(start % banks) as usize] += 1_usize;
+            }
+            let over: usize = streams.iter().map(|&s| s.saturating_sub(machine.accesses_per_cycle)).sum();
+            let cost = [over as u64, before + sooner + after + even + odd];
+            let [scratchpad, first, second] = [scratchpad, first, second].map(|start| start % beat);
+            let adders = adders.map(|start| start % beat);
+            found.push((cost, Self { transform: 0, scratchpad, multipliers: [first, second], adders }));
+        }
+        found.sort_by_key(|&(cost, _)| cost);
+        found.into_iter().take(TRIED).map(|(_, stagger)| stagger).collect()
     }
 }

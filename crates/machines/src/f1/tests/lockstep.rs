@@ -145,6 +145,33 @@ fn clusters_that_share_operations_are_replayed_word_for_word_and_sooner() {
 }
 
 #[test]
+fn operations_two_by_two_with_a_cluster_for_each_limb_are_replayed_word_for_word_and_sooner() {
+    // As at the paper's 2^14: eight registers, fewer than a polynomial has digits, and more clusters than limbs.
+    let machine = F1 { lanes: 32, register_file: 32 << 10, bank_bytes: 64 << 12, ..paper() };
+    for operation in [Operation::Permute, Operation::Multiply] {
+        let shape = Shape { log2_degree: 10, limbs: 12, special: 1, ciphertexts: 8, rounds: 3 };
+        let program = build(operation, shape).expect("a program");
+        let ring = ring(1024, shape.limbs + shape.special);
+        let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(shape.limbs, 1, shape.special)).expect("a gadget");
+        let case = Case::new(program, ring, &Arc::new(gadget), 3);
+        let phases = ordered(&case.program, &machine);
+        let (ordered, _, geometry) = &phases;
+        let planned = planned(&ordered.runs, &machine, geometry);
+        let columns: Vec<(usize, usize)> =
+            planned.iter().map(|planned| (planned.run.columns.count(), planned.run.columns.spare())).collect();
+        assert_eq!(columns, [(16, 3)], "{operation:?}");
+        let (apart, together) = both(&phases, &machine);
+        let together = together.expect("they go together");
+        let graph = &ordered.translation.graph;
+        let cycles =
+            |scheduled: &Scheduled| check(graph, &scheduled.actions, &machine, geometry).expect("it holds").cycles;
+        let [apart, ended] = [cycles(&apart), cycles(&together)];
+        assert!(10 * ended < 9 * apart, "{operation:?}: {ended} cycles together, {apart} one by one");
+        case.check(&ordered.translation, &together.actions, &machine, geometry);
+    }
+}
+
+#[test]
 fn vectors_of_the_hint_make_room_for_a_wide_run_and_come_back() {
     // What eight permutations hold in step and the hint's 180 vectors are more than the 352 that there is room for.
     let machine = F1 { lanes: 32, clusters: 8, banks: 8, register_file: 32 << 10, bank_bytes: 44 << 12, ..paper() };
