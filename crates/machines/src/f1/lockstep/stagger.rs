@@ -107,8 +107,8 @@ impl Stagger {
         let beat = geometry.occupancy;
         let count = DELAYS.min(banks);
         let mut found: Vec<([u64; 2], Self)> = Vec::new();
-        // A beat later than it is, so that what comes before it is in no beat before the first.
-        let transformed = transform + beat;
+        // So many beats later than it is that what comes before it is in no beat before the first.
+        let transformed = transform + (2 * DELAYS + 2).next_multiple_of(beat);
         for choice in 0..count.pow(5) {
             let [before, sooner, after, even, odd] = [0, 1, 2, 3, 4].map(|digit| choice / count.pow(digit) % count);
             let second = transformed - 1 - before;
@@ -130,5 +130,28 @@ impl Stagger {
         }
         found.sort_by_key(|&(cost, _)| cost);
         found.into_iter().take(TRIED).map(|(_, stagger)| stagger).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Has every resource a cycle of the beat, however short that is?
+    use super::*;
+    use crate::f1::tests::{geometry, paper};
+
+    #[test]
+    fn resources_begin_within_the_beat() {
+        for lanes in [32, 64, 128, 256, 512] {
+            let machine = F1 { lanes, ..paper() };
+            let geometry = geometry(&machine, 1024);
+            let latencies = Latencies::new(&machine, &geometry);
+            let by_limb = Stagger::by_limb(&machine, &geometry, &latencies);
+            assert_eq!(by_limb.len(), TRIED);
+            let others = [false, true].map(|aligned| Stagger::new(&machine, &geometry, &latencies, aligned));
+            for Stagger { transform, scratchpad, multipliers, adders } in by_limb.into_iter().chain(others) {
+                let begins = [transform, scratchpad].into_iter().chain(multipliers).chain(adders);
+                assert!(begins.into_iter().all(|begin| begin < geometry.occupancy), "{lanes} lanes");
+            }
+        }
     }
 }
