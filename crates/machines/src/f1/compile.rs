@@ -198,19 +198,27 @@ pub(super) fn together(
     machine: &F1,
     geometry: &Geometry,
 ) -> Result<Option<Scheduled>, CycleError> {
-    let planned = planned(&ordered.runs, machine, geometry);
-    if planned.is_empty() {
-        return Ok(None);
-    }
-    let mut home = ordered.home.clone();
-    for run in planned.iter().map(|planned| &planned.run) {
-        for (operation, instructions) in run.rows.iter().flat_map(|row| row.instructions.iter().enumerate()) {
-            for (place, &instruction) in (0..).zip(instructions) {
-                home[instruction as usize] = run.columns.cluster(operation, run.columns.of(place)) as u16;
+    let mut best: Option<Scheduled> = None;
+    let mut failed = None;
+    for planned in planned(&ordered.runs, machine, geometry) {
+        let mut home = ordered.home.clone();
+        for run in planned.iter().map(|planned| &planned.run) {
+            for (operation, instructions) in run.rows.iter().flat_map(|row| row.instructions.iter().enumerate()) {
+                for (place, &instruction) in (0..).zip(instructions) {
+                    home[instruction as usize] = run.columns.cluster(operation, run.columns.of(place)) as u16;
+                }
             }
         }
+        match cycle::schedule(&ordered.translation.graph, &home, movement, &planned, machine, geometry) {
+            Ok(found) if best.as_ref().is_none_or(|best| found.end < best.end) => best = Some(found),
+            Ok(_) => {}
+            Err(error) => failed = Some(error),
+        }
     }
-    cycle::schedule(&ordered.translation.graph, &home, movement, &planned, machine, geometry).map(Some)
+    match (best, failed) {
+        (None, Some(error)) => Err(error),
+        (best, _) => Ok(best),
+    }
 }
 
 /// Gives the instructions the numbers of their places in `sequence`, as phase 3 expects.

@@ -77,30 +77,38 @@ pub struct Planned<'a> {
     pub plan: Rc<Plan>,
 }
 
-/// Those of `runs` that have a schedule, with it: one is sought for each kind of run, and the same by limbs.
-pub fn planned<'a>(runs: &'a [Run], machine: &F1, geometry: &Geometry) -> Vec<Planned<'a>> {
+/// Those of `runs` that have a schedule, with it, in each way worth trying: the shortest schedule of every run, and, where some of these are
+/// by limbs, all of them by operations, as nobody knows before whether the scratchpad serves either. One is sought for each kind of run.
+pub fn planned<'a>(runs: &'a [Run], machine: &F1, geometry: &Geometry) -> Vec<Vec<Planned<'a>>> {
     let first: Vec<usize> = (0..runs.len())
         .map(|number| runs[..number].iter().position(|other| other.is_like(&runs[number])).unwrap_or(number))
         .collect();
     let kinds = (0..runs.len()).filter(|&number| first[number] == number).count();
-    let mut plans: Vec<Option<(bool, Rc<Plan>)>> = Vec::with_capacity(runs.len());
+    // By operations, and by limbs where that is shorter.
+    let mut plans: Vec<[Option<Rc<Plan>>; 2]> = Vec::with_capacity(runs.len());
     for (number, run) in runs.iter().enumerate() {
         let plan = plans.get(first[number]).cloned().unwrap_or_else(|| {
             let effort = EFFORT / kinds as u64;
             let by_operation = run.plan(machine, geometry, effort);
             let by_limb = run.by_limb(machine.clusters).and_then(|run| run.plan_by_limb(machine, geometry, effort));
-            let plans = [(false, by_operation), (true, by_limb)].into_iter();
-            let found = plans.filter_map(|(by_limb, plan)| Some((by_limb, plan?)));
-            found.min_by_key(|(_, plan)| plan.placed.end).map(|(by_limb, plan)| (by_limb, Rc::new(plan)))
+            let end = by_operation.as_ref().map_or(u64::MAX, |plan| plan.placed.end);
+            [by_operation, by_limb.filter(|plan| plan.placed.end < end)].map(|plan| plan.map(Rc::new))
         });
         plans.push(plan);
     }
-    let planned = runs.iter().zip(plans).map(|(run, plan)| {
-        let (by_limb, plan) = plan?;
-        let run = if by_limb { Cow::Owned(run.by_limb(machine.clusters)?) } else { Cow::Borrowed(run) };
-        Some(Planned { run, plan })
-    });
-    planned.flatten().collect()
+    let by_operation = |(run, [plan, _]): (&'a Run, &[Option<Rc<Plan>>; 2])| {
+        plan.clone().map(|plan| Planned { run: Cow::Borrowed(run), plan })
+    };
+    let shortest = |(run, plans): (&'a Run, &[Option<Rc<Plan>>; 2])| match &plans[1] {
+        Some(plan) => Some(Planned { run: Cow::Owned(run.by_limb(machine.clusters)?), plan: plan.clone() }),
+        None => by_operation((run, plans)),
+    };
+    let mut ways = vec![runs.iter().zip(&plans).filter_map(shortest).collect()];
+    if plans.iter().any(|[_, by_limb]| by_limb.is_some()) {
+        ways.push(runs.iter().zip(&plans).filter_map(by_operation).collect());
+    }
+    ways.retain(|way: &Vec<Planned>| !way.is_empty());
+    ways
 }
 
 /// The runs among groups of lanes, each the instructions of operations that read each other's results.

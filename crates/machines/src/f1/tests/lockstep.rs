@@ -108,7 +108,7 @@ fn a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine() 
         assert!(together < apart, "{together} cycles together, {apart} one by one");
         // What a further row takes: the whole schedule is longer by loading and storing.
         assert_eq!(ordered.runs.len(), 1);
-        let reached = planned(&ordered.runs, &machine, geometry)[0].plan.placed.reached.clone();
+        let reached = planned(&ordered.runs, &machine, geometry)[0][0].plan.placed.reached.clone();
         // Neither the first row, nor the last, which prepares no other.
         let [first, last] = [1, reached.len() - 2];
         let row = (reached[last] - reached[first]) as f64 / (last - first) as f64;
@@ -158,7 +158,7 @@ fn operations_two_by_two_with_a_cluster_for_each_limb_are_replayed_word_for_word
         let (ordered, _, geometry) = &phases;
         let planned = planned(&ordered.runs, &machine, geometry);
         let columns: Vec<(usize, usize)> =
-            planned.iter().map(|planned| (planned.run.columns.count(), planned.run.columns.spare())).collect();
+            planned[0].iter().map(|planned| (planned.run.columns.count(), planned.run.columns.spare())).collect();
         assert_eq!(columns, [(16, 3)], "{operation:?}");
         let (apart, together) = both(&phases, &machine);
         let together = together.expect("they go together");
