@@ -62,6 +62,7 @@ class Timed:
     switches: int = 0
     bootstraps: int = 0
     traffic: float = 0.0
+    keys: float = 0.0
     again: float = 0.0
     work: Multiplications = field(default_factory=lambda: Multiplications(LANES))
     parts: dict[str, float] = field(default_factory=dict)
@@ -76,6 +77,7 @@ class Timed:
         waits = (cycles["key_switch_key"] + cycles["other_transfer"]) / sum(cycles.values())
         self.waiting = seconds * waits
         self.traffic, self.again = traffic["total"], traffic["hints_again"]
+        self.keys = traffic["hints"] + self.again
         self.work.schedule(degree, report)
 
     def add(self, name: str, count: int, facts: dict[str, Any], part: dict[str, Any]) -> None:
@@ -233,7 +235,7 @@ def _ratios() -> list[Row]:
     ]
 
     def own() -> list[Row]:
-        return [_mended(row) for row in (*_dataflow(), *_power())]
+        return [_mended(row) for row in (*_dataflow(), *_power(), _keys())]
 
     return rows + _guarded("figure12.dataflow", None, own)()
 
@@ -280,3 +282,9 @@ def _power() -> list[Row]:
         "those at full activity, so this is what they leave at the activity here"
     )
     return [predicted("table4.osiris.power", timed.joules / timed.seconds, reason, place)]
+
+
+def _keys() -> Row:
+    timed = resnet20_timed(("hoisting=double", "bandwidth=1TB"))
+    reason = f"keys among the {timed.traffic / 1e9:.4g} GB from and to memory; masks come from seeds and are not counted"
+    return predicted("section7.keys", timed.keys / 1e9, reason)
