@@ -286,5 +286,7 @@ def _power() -> list[Row]:
 
 def _keys() -> Row:
     timed = resnet20_timed(("hoisting=double", "bandwidth=1TB"))
-    reason = f"keys among the {timed.traffic / 1e9:.4g} GB from and to memory; masks come from seeds and are not counted"
+    reason = (
+        f"keys among the {timed.traffic / 1e9:.4g} GB from and to memory; masks come from seeds and are not counted"
+    )
     return predicted("section7.keys", timed.keys / 1e9, reason)
