@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from . import _native
 from .errors import FileError, InputError
+from .files import write_bytes, write_text
 from .names import pick
 from .progress import ProgressHook
-from .reports import Report, write_text
+from .reports import Report
 
 if TYPE_CHECKING:
     from .schemes.context import Ciphertexts, ServerKey
@@ -211,11 +212,11 @@ class MappedSlots(Mapped):
         if path.suffix != ".bin":
             write_text(path, self.native.streams_text())
         else:
-            _write_bytes(path, self.native.streams())
+            write_bytes(path, self.native.streams())
 
     def save(self, path: Path) -> None:
         """Writes what the compiler found out of the program, for `Machine.load`."""
-        _write_bytes(path, self.native.save())
+        write_bytes(path, self.native.save())
 
 
 def machine_options() -> list[dict[str, Any]]:
@@ -244,10 +245,3 @@ def _read_compiled(path: Path) -> bytes:
     if len(data) > LARGEST_COMPILED:
         raise FileError(f"{path}: more than {LARGEST_COMPILED >> 30} GiB; is this a compiled program?")
     return data
-
-
-def _write_bytes(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise FileError(f"{path}: cannot write ({error.strerror}); check that the folder exists") from error

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import Error, FileError, ParameterError
 from .execution import execute
+from .files import write_text, write_together
 from .keys import (
     CLIENT,
     PUBLIC,
@@ -26,7 +27,6 @@ from .keys import (
     matching,
     present,
 )
-from .reports import write_text, write_together
 from .reports.units import security as security_text
 from .schemes.context import STANDARD_SECURITY, ClientKey, ServerKey, Values
 from .schemes.options import PlanOptions

@@ -11,7 +11,7 @@ import polyfabric as pf
 import pytest
 from calls import called
 from damage import cut, flip, longer, newer, other
-from polyfabric.reports import write_together
+from polyfabric.files import write_together
 
 MACHINE = Path(__file__).parents[2] / "machines" / "morphling.toml"
 RUN = ("run", "pbs+ks", "--params", "toy-256", "--keys", "keys", "--max-failure", "0")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
+from ..files import write_text
 from ..machines import load
 from ..parameters import named
 from ..progress import bars
-from ..reports import write_text
 from .console import grid, out, print_json
 
 if TYPE_CHECKING:

@@ -283,13 +283,14 @@ class SlotPlan(Plan):
             return
         if self.program.scheme != "ckks":
             raise InputError(f"flood={flood!r} hides the noise of CKKS; what BGV decrypts has none in it: leave it out")
-        # A unit of the decrypted polynomial, in a slot.
-        scale = 2 ** min(node["scale_log2"] for node in self.facts["nodes"] if node["op"] == "output")
-        unit = sqrt(2 * self.program.slots) / scale
-        if not isinstance(flood, int | float) or not (flood == 0 or unit <= flood <= unit * MOST_FLOOD):
+        # A unit of a decrypted polynomial, in a slot: of every output's.
+        scales = [2 ** node["scale_log2"] for node in self.facts["nodes"] if node["op"] == "output"]
+        least, most = (sqrt(2 * self.program.slots) / scale for scale in (min(scales), max(scales)))
+        most *= MOST_FLOOD
+        if not isinstance(flood, int | float) or not (flood == 0 or least <= flood <= most):
             raise InputError(
-                f"flood={flood!r}; give the deviation of the noise to add to every slot, from {unit:.1e} to "
-                f"{unit * MOST_FLOOD:.1e} at the scale of the outputs, or 0 for none"
+                f"flood={flood!r}; give the deviation of the noise to add to every slot, from {least:.1e} to "
+                f"{most:.1e} at the scales of the outputs, or 0 for none"
             )
 
     def expect_place(self, on: str) -> None:
@@ -344,6 +345,8 @@ class SlotPlan(Plan):
         # k decryptions and κ bits take a deviation of √(12 k)·2^(κ/2) bounds in a coefficient, which is no larger than a slot.
         coefficient = flood / sqrt(2 * self.program.slots)
         largest_bound = max(self.bounds().values())
+        if largest_bound == 0:
+            return "; by the bound of its error there is nothing to hide"
         bits = max(0.0, 2 * log2(coefficient / (sqrt(12) * largest_bound)))
         return f"; by the bound of its error, {largest_bound:.1e}, one of them is hidden to {bits:.0f} bits of statistical security"
 

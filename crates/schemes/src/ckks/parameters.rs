@@ -472,10 +472,16 @@ impl Parameters {
     /// Levels that a bootstrapping of the set leaves, if it has one: a polynomial of degree d takes ⌈log2(d + 1)⌉, a doubling one.
     pub fn levels_left(&self) -> Option<usize> {
         let taken = self.0.literal.bootstrap?;
-        let depth = |degree: u32| if degree == 0 { 0 } else { (degree + 1).next_power_of_two().ilog2() };
-        let reduction = depth(taken.degree) + taken.doublings + depth(taken.arcsine_degree);
-        let levels = taken.coefficients_to_slots + reduction + taken.slots_to_coefficients;
-        self.max_level().checked_sub(levels as usize)
+        let depth = |degree: u32| u32::BITS - degree.leading_zeros();
+        let levels = [
+            taken.coefficients_to_slots,
+            depth(taken.degree),
+            taken.doublings,
+            depth(taken.arcsine_degree),
+            taken.slots_to_coefficients,
+        ];
+        let levels: u64 = levels.into_iter().map(u64::from).sum();
+        self.max_level().checked_sub(usize::try_from(levels).ok()?)
     }
 
     /// How the key switch cuts.
