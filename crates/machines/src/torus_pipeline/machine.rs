@@ -208,6 +208,11 @@ impl Pipeline {
         Sizes::new(parameters, self.points(parameters.ring_degree().get() as u64) * self.point_bytes)
     }
 
+    /// Bits that a polynomial's transform has for each of its coefficients.
+    pub fn spectrum_bits(&self) -> u32 {
+        (8 * self.points(self.largest_ring) * self.point_bytes / self.largest_ring) as u32
+    }
+
     /// Cycles of `bytes` on one channel.
     pub fn channel_cycles(&self, bytes: u64) -> i64 {
         channels::cycles(bytes, self.channel_bytes)

@@ -607,6 +607,30 @@ mod tests {
     }
 
     #[test]
+    fn a_bootstrapping_of_more_levels_than_there_are_leaves_none() {
+        let left = |degree: u32, doublings: u32| {
+            let bootstrap = BootstrapLiteral {
+                order: BootstrapOrder::default(),
+                method: BootstrapMethod::default(),
+                coefficients_to_slots: 0,
+                slots_to_coefficients: 0,
+                range: 2,
+                degree,
+                doublings,
+                arcsine_degree: 0,
+            };
+            let set = Parameters::check(&ParametersLiteral { bootstrap: Some(bootstrap), ..literal() });
+            set.expect("a sound set").levels_left()
+        };
+        // A polynomial of degree 1 takes a level, one of degree 3 two.
+        assert_eq!(
+            [left(0, 0), left(1, 0), left(3, 0), left(1, 1), left(4, 0)],
+            [Some(2), Some(1), Some(0), Some(0), None]
+        );
+        assert_eq!([left(3_000_000_000, 0), left(u32::MAX, 0), left(u32::MAX, u32::MAX)], [None; 3]);
+    }
+
+    #[test]
     fn levels_limbs_and_gadgets() {
         let parameters = Parameters::check(&literal()).expect("a sound set");
         assert_eq!(parameters.level_limbs(), [1, 3, 5]);

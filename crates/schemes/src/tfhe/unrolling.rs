@@ -111,6 +111,8 @@ mod tests {
         assert_eq!(KeyUnrolling::ONE.selectors(&[1, 0, 1]), [1, 0, 1]);
         // Patterns 1 (s = 1, 0), 0, then the last group's single bit.
         assert_eq!(KeyUnrolling::TWO.selectors(&[1, 0, 0, 0, 1]), [1, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(KeyUnrolling::TWO.first_unturned(&[1, 0, 0, 0, 1, 0, 0, 0, 0]), 3);
+        assert_eq!([KeyUnrolling::ONE.first_unturned(&[1, 0, 1]), KeyUnrolling::ONE.first_unturned(&[0, 0])], [2, 0]);
         let four = KeyUnrolling::FOUR.selectors(&[0, 1, 1, 0, 1, 1]);
         assert_eq!(four.iter().map(|&selector| usize::from(selector)).sum::<usize>(), 2);
         assert_eq!((four[0b0110 - 1], four[15 + 0b11 - 1]), (1, 1));
