@@ -186,7 +186,9 @@ fn figures_that_contradict_each_other_are_refused_with_the_remedy() {
          collide. Give a wider port, fewer lanes or slower links"
     );
     let message = refused("rate = { value = 256, unit = \"bits/cycle\"", "rate = { value = 0.001, unit = \"GB/s\"");
-    assert!(message.contains("`channels.link.rate` is 0.0008") && message.contains("at least 1"), "{message}");
+    assert!(message.contains("`channels.link.rate` = 0.001") && message.contains("lies between 1.2 and"), "{message}");
+    let message = refused("rate = { value = 256, unit = \"bits/cycle\"", "rate = { value = 10, unit = \"GB/s\"");
+    assert!(message.contains("8.333333333333334 bytes/cycle is no whole number"), "{message}");
     let message = refused("[units.multiply]", "[units.multiplyer]");
     assert_eq!(
         message,

@@ -168,7 +168,7 @@ impl Maker<'_> {
         meaning: &'static str,
     ) -> Result<Figure, DescriptionError> {
         let spec = FigureSpec { key: "", dimension, least, most, meaning, optional: false, numbered: None };
-        check_figure(self.file, &format!("components.{name}.{key}"), written, &spec)
+        check_figure(self.file, &format!("components.{name}.{key}"), written, &spec, None)
     }
 
     fn needed(&self, name: &str, key: &str, figure: &Figure) -> Result<f64, DescriptionError> {
