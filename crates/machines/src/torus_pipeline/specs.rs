@@ -247,6 +247,13 @@ impl Pipeline {
                 return Err(together((INVERSES, inverses), ("units.core.columns", self.columns), cause));
             }
         }
+        let key = if d.figures().contains_key(WIDTHS[0]) { WIDTHS[0] } else { "machine.arithmetic.transform" };
+        let (point, width) = (("machine.arithmetic.point", d.count("machine.arithmetic.point")?), (key, d.count(key)?));
+        if point.1 < 2 * width.1 {
+            let cause =
+                "a point of the key is a real and an imaginary part of this width: give it at least twice the bits";
+            return Err(together(point, width, cause));
+        }
         let ports = [
             ("memories.local.read_rate", self.ports[0].0, self.working_ports()[0].0),
             ("memories.local.write_rate", self.ports[0].1, self.working_ports()[0].1),

@@ -179,6 +179,17 @@ fn figures_that_contradict_each_other_are_refused_with_the_remedy() {
     assert!(message.contains("`units.inverse.count` is 3 and `units.core.columns` is 2"), "{message}");
     let message = refused("lanes = { value = 8", "lanes = { value = 12");
     assert!(message.contains("`units.core.lanes` is 12") && message.contains("powers of two"), "{message}");
+    let message = refused("point = { value = 64", "point = { value = 62");
+    assert!(
+        message.contains("`machine.arithmetic.point` is 62 and `machine.arithmetic.transform` is 32")
+            && message.contains("twice"),
+        "{message}"
+    );
+    let message = refused(
+        "point = { value = 64",
+        "key = { value = 33, unit = \"bits\", source = \"chosen\" }\npoint = { value = 64",
+    );
+    assert!(message.contains("`machine.arithmetic.point` is 64 and `machine.arithmetic.key` is 33"), "{message}");
     let port = "[memories.local]\nread_rate = { value = 16, unit = \"bytes/cycle\", source = \"chosen\" }";
     assert_eq!(
         refused("[memories.local]", port),
