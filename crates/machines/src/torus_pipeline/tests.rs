@@ -155,6 +155,19 @@ fn one_inverse_transform_suffices_where_multipliers_accumulate() {
 }
 
 #[test]
+fn columns_that_a_set_has_not_do_not_slow_it_down() {
+    let parameters = shape(20, 1, 1024, 1);
+    let cycles = |machine: &Pipeline| {
+        let program = lookups(&parameters, &lowering(machine, &parameters), 64, 1, false);
+        check(&map(machine, &program).expect("it fits").schedule, &[]).expect("it is legal").cycles
+    };
+    for accumulates in [false, true] {
+        let two = Pipeline { rows: 2, columns: 2, accumulates, ..machine() };
+        assert_eq!(cycles(&Pipeline { columns: 4, ..two.clone() }), cycles(&two));
+    }
+}
+
+#[test]
 fn a_rate_is_the_same_a_cycle_and_a_second() {
     let a_second = OWN.replace("rate = { value = 512, unit = \"bits/cycle\"", "rate = { value = 76.8, unit = \"GB/s\"");
     assert_ne!(a_second, OWN);
