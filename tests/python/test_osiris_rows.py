@@ -54,6 +54,15 @@ def timed(*_, **__):
     return done
 
 
+def test_energy_that_is_not_known_is_told_so():
+    unknown = {**REPORT, "energy_j": None}
+    done = Timed()
+    done.schedule(65536, unknown)
+    done.add("all", 1, FACTS, unknown)
+    assert "energy unknown" in done.words
+    assert osiris._composition(FACTS, unknown).endswith("energy unknown")
+
+
 @contextmanager
 def unscheduled():
     """Applications whose programs are traced, and none of which is scheduled."""
