@@ -25,7 +25,7 @@ REPORT = {
     "seconds": 1e-3,
     "cycles": 1e6,
     "stalls": {"key_switch_key": 1.0, "other_transfer": 1.0, "busy": 2.0},
-    "traffic_bytes": {"total": 1, "hints_again": 0},
+    "traffic_bytes": {"total": 1, "hints": 0, "hints_again": 0},
     "utilisation": {"hbm": 1.0, "ntt": 0.5, "automorphism": 0.1},
     "energy_j": 1e-3,
 }
