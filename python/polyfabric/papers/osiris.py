@@ -298,6 +298,11 @@ def _fewer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [predicted("section7.multiplications", none / double, reason, readings=[_CHAIN])]
 
 
+def _energy(joules: float | None) -> str:
+    """Energy in words: unknown on a machine of another size or bandwidth than the one whose power is published."""
+    return "energy unknown" if joules is None else f"{1e3 * joules:.3g} mJ"
+
+
 def _composition(facts: dict[str, Any], report: dict[str, Any]) -> str:
     """What a program's time is made of."""
     uses = facts["key_switches"]
@@ -307,5 +312,5 @@ def _composition(facts: dict[str, Any], report: dict[str, Any]) -> str:
     return (
         f"{switches:,} key switches with {keys} keys; {traffic['total'] / 1e9:.3g} GB from and to memory, {again:.0%} of it keys that came "
         f"again; memory busy {busy['hbm']:.0%}, NTT units {busy['ntt']:.0%}, automorphism unit {busy['automorphism']:.0%}; NTT units wait "
-        f"{_waiting(report):.0%} for memory; {1e3 * report['energy_j']:.3g} mJ"
+        f"{_waiting(report):.0%} for memory; {_energy(report['energy_j'])}"
     )

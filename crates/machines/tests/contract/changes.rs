@@ -5,7 +5,7 @@ use super::residue_family::SHAPE;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::description::{Description, Dimension};
-use polyfabric_machines::registry::{changed, of};
+use polyfabric_machines::registry::{changed, choose, of};
 use polyfabric_machines::{description, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, build};
 use polyfabric_program::tfhe::builtin;
@@ -114,4 +114,36 @@ fn a_width_is_the_same_a_cycle_and_a_second() {
     let (eight, same) = (narrow(&machine, 8.0), narrow(&a_second, 9.6));
     assert_eq!(taken(&same), taken(&eight));
     assert!(taken(&eight).0 > taken(&machine).0, "an eighth of the width");
+}
+
+#[test]
+fn area_is_unknown_where_a_part_does_not_follow() {
+    let unknown = |machine: &Description, key: &str| {
+        assert_eq!((machine.area_mm2(), machine.power_w()), (None, None), "{key}");
+        let cause = machine.area_cause().expect("it is unknown");
+        assert!(cause.contains(&format!("`{key}`")), "{cause}");
+    };
+    // Published for one reading alone.
+    for (name, fact, option, key) in [
+        ("strix", "folding", "off", "units.core.folding"),
+        ("strix", "transform", "part", "machine.arithmetic.point"),
+        ("strix", "key_bus", "shared", "channels.key_bus.rate"),
+        ("osiris", "bandwidth", "4TB", "channels.hbm.bandwidth"),
+        ("osiris", "bandwidth", "2TB", "channels.hbm.bandwidth"),
+    ] {
+        let machine = description(name).expect("it comes with the project");
+        unknown(&choose(&machine, &[(fact, option)]).expect("a reading"), key);
+    }
+    // In one part by a law, in another that no law is known of.
+    let own =
+        parse("own.toml", include_str!("../../../../examples/own-tfhe-machine.toml")).expect("the example is right");
+    let osiris = description("osiris").expect("it comes with the project");
+    for (machine, key, value) in [
+        (&osiris, "units.ntt.lanes", 1024.0),
+        (&osiris, "units.base_conversion.height", 32.0),
+        (&osiris, "units.hadamard.count", 1.0),
+        (&own, "units.core.largest_ring", 16384.0),
+    ] {
+        unknown(&changed(machine, &[(key.to_owned(), value)]).expect("a machine"), key);
+    }
 }
