@@ -16,7 +16,7 @@ from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
 from ..reports import units
 from ..schemes.slots import SlotPlan
-from .f1_figures import AUTHORS_PROGRAM, beside_figure_9, figure_9, table_5, table_5_means
+from .f1_figures import AUTHORS_PROGRAM, beside_figure_9, figure_9, table_5, table_5_means, units_at_work, utilisation
 from .rows import failed, predicted
 
 
@@ -24,6 +24,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """F1's table 3, the time of one run of each program from the first load to the last store, and figure 9 and table 5 of each."""
     machine = machines.load("f1")
     rows, variants = [], []
+    busy: dict[str, float] = {}
     programs = paper_programs()
     for done, (cell, build, parameters) in enumerate(programs):
         give_memory_back()
@@ -39,9 +40,10 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
         rows.append(predicted(cell, report["seconds"] * 1e3, _composition(planned, report), readings=[AUTHORS_PROGRAM]))
         rows.append(_compilers_choice(cell, program, parameters, machine))
         rows += figure_9(name, program.name, report)
+        busy[program.name] = units_at_work(machine, report)
         if cell not in _TOO_LARGE:
             variants += table_5(name, machine, planned, report["seconds"])
-    return rows + variants + table_5_means(variants)
+    return rows + utilisation(busy) + variants + table_5_means(variants)
 
 
 def paper_programs() -> list[tuple[str, Callable[[], SlotProgram], str]]:

@@ -108,6 +108,25 @@ def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any
     return rows
 
 
+def units_at_work(machine: Machine, report: dict[str, Any]) -> float:
+    """Percent of the functional units that are at work, on average over a program's time: all units alike, as many of a kind as a cluster has."""
+    counts = {kind: machine.to_dict()["units"][kind]["count"]["value"] for kind in _COMPUTATION}
+    at_work = sum(count * report["utilisation"][kind] for kind, count in counts.items())
+    return 100.0 * at_work / sum(counts.values())
+
+
+def utilisation(busy: dict[str, float]) -> list[dict[str, Any]]:
+    """Rows of section 8.2: the mean over the programs, and each beside it."""
+    if not busy:
+        return []
+    cell, reason = "section8.utilisation", "share of the units' cycles in which they take elements up"
+    mean = predicted(
+        cell, sum(busy.values()) / len(busy), f"mean over {len(busy)} programs; {reason}", readings=[AUTHORS_PROGRAM]
+    )
+    places = {name: ["Section 8.2", f"{name}: utilisation of the functional units", "%"] for name in busy}
+    return [mean, *(predicted(cell, share, reason, places[name], [AUTHORS_PROGRAM]) for name, share in busy.items())]
+
+
 HINTS_DOMINATE = ("helr", "db", "bgv_bootstrapping", "ckks_bootstrapping")
 """Cells of the programs whose traffic is mostly hints, as section 8.2 says."""
 
