@@ -373,6 +373,8 @@ def test_machines(polyfabric):
     assert shown.status == 0
     for words in ("source", "assumption", "fft_rate", "(default)"):
         assert words in shown.out
+    shown = " ".join(polyfabric("machines", "fpt").out.split())
+    assert "chip: its power is that of the memory of channels.hbm too" in shown
 
 
 def test_every_figure_of_a_machine_has_a_source(polyfabric):

@@ -66,6 +66,9 @@ def _show(data: dict[str, Any]) -> None:
     if held.row_count:
         console.print()
         console.print(held)
+    for name, component in data["components"].items():
+        if "includes" in component:
+            console.print(f"\n{name}: its power is that of the memory of {', '.join(component['includes'])} too")
     for fact, reading in data.get("readings", {}).items():
         console.print(f"\n[bold]{fact}[/]: {reading['question']}")
         for option, content in reading["options"].items():

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 const SPECS: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e10, "the clock"),
-    FigureSpec { optional: true, ..energy("channels.channel.energy") },
+    energy("channels.channel.energy"),
     FigureSpec { optional: true, ..energy("channels.link.energy") },
     optional("channels.channel.latency", Dimension::Cycles, 0.0, 1e6, "the latency"),
 ];
@@ -134,19 +134,18 @@ fn energy_of_memory_is_counted_once_and_of_its_own_channel() {
     let energy = "energy = { value = 5, unit = \"pJ/bit\"";
     let own = includes.replace(energy, "latency = { value = 5, unit = \"cycles\"");
     assert_eq!((report(&own).energy_j, report(&own).off_chip_energy_j), (Some(parts), None));
-    // Neither of a component nor known, nothing is.
-    let neither = FILE.replace(energy, "latency = { value = 5, unit = \"cycles\"");
-    assert_eq!((report(&neither).energy_j, report(&neither).off_chip_energy_j), (None, None));
     let refused = |text: &str| {
         let literal = DescriptionLiteral::from_toml("toy.toml", text).expect("form");
         Description::check("toy.toml", &literal, SPECS).expect_err("refused").to_string()
     };
+    let neither = refused(&FILE.replace(energy, "latency = { value = 5, unit = \"cycles\""));
+    assert!(neither.contains("`channels.channel.energy` is missing"), "{neither}");
     let twice = refused(&includes);
     assert!(
         twice.contains("`components.multiplier.includes`") && twice.contains("energy of its memory twice"),
         "{twice}"
     );
-    let missing = refused(&own.replace("[\"channels.channel\"]", "[\"channels.chanel\"]"));
+    let missing = refused(&includes.replace("[\"channels.channel\"]", "[\"channels.chanel\"]"));
     assert!(missing.contains("the file has no such channel"), "{missing}");
 }
 

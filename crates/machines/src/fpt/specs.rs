@@ -46,7 +46,7 @@ pub const SPECS: &[FigureSpec] = &[
     figure("channels.hbm.key_channels", Dimension::Count, 1.0, 1024.0, "the pseudo-channels of the bootstrapping key"),
     figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of one pseudo-channel"),
     figure("channels.hbm.latency", Dimension::Cycles, 0.0, 1e6, "the latency of the memory"),
-    FigureSpec { optional: true, ..energy("channels.hbm.energy") },
+    energy("channels.hbm.energy"),
     figure("channels.host_link.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the host link, each way"),
     figure("channels.host_link.latency", Dimension::Cycles, 0.0, 1e9, "from the host's call to the first byte there"),
     figure("channels.host_memory.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the host's memory"),

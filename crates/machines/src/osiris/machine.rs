@@ -30,7 +30,7 @@ pub const SPECS: &[FigureSpec] = &[
     figure("memories.scratchpad.writes", Dimension::Count, 1.0, 256.0, "the tiles that are written a cycle"),
     figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the memory"),
     figure("channels.hbm.latency", Dimension::Cycles, 1.0, 1e6, "the latency of the memory"),
-    FigureSpec { optional: true, ..energy("channels.hbm.energy") },
+    energy("channels.hbm.energy"),
     figure("machine.arithmetic.word", Dimension::Bits, 8.0, 60.0, "the width of a residue"),
     figure(
         "machine.dataflow.hoisting",

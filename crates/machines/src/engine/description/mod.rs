@@ -180,7 +180,15 @@ impl Description {
             let spec = spec_of(file, literal, specs, key)?;
             figures.insert(key.clone(), check_figure(file, key, figure, spec, clock)?);
         }
-        if let Some(spec) = specs.iter().find(|spec| !spec.optional && !figures.contains_key(spec.key)) {
+        // A component's power can be that of a channel's memory too, in the place of an energy a bit.
+        let included = |key: &str| {
+            let channel = key.strip_suffix(".energy");
+            channel.is_some_and(|channel| {
+                literal.components.values().any(|part| part.includes.iter().any(|own| own == channel))
+            })
+        };
+        let missing = |spec: &&FigureSpec| !(spec.optional || figures.contains_key(spec.key) || included(spec.key));
+        if let Some(spec) = specs.iter().find(missing) {
             let unit = spec.dimension.units().first().copied().unwrap_or("1").to_owned();
             let (key, meaning) = (spec.key.to_owned(), spec.meaning.to_owned());
             return Err(DescriptionError::Missing { file: file.to_owned(), key, unit, meaning });
