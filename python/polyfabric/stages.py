@@ -30,7 +30,7 @@ from .keys import (
 from .reports.units import security as security_text
 from .schemes.context import STANDARD_SECURITY, ClientKey, ServerKey, Values
 from .schemes.options import PlanOptions
-from .schemes.plan import Plan, plain
+from .schemes.plan import Plan, is_right, plain
 
 if TYPE_CHECKING:
     from .language.traced import TracedProgram
@@ -100,7 +100,9 @@ class Decrypted:
     @property
     def correct(self) -> bool | None:
         """Whether every output is the clear program's; nothing if that is not known."""
-        return None if self.error is None else all(self.error[name] <= self.bound[name] for name in self.error)
+        if self.error is None or self.expected is None:
+            return None
+        return all(is_right(error, self.bound[name], self.expected[name]) for name, error in self.error.items())
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data."""

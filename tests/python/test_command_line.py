@@ -271,6 +271,29 @@ def test_files_of_another_program_are_told_as_such_before_levels_and_sets(polyfa
         assert polyfabric("run", f"own.py:{ours}", "--keys", "k", "--step", "execute").status == 0
 
 
+SMALL = """
+import polyfabric as pf
+
+
+@pf.program(x=pf.Real.vector(4))
+def square(x):
+    return x * x
+"""
+
+
+def test_small_numbers_are_shown_and_those_that_are_lost_are_not_correct(polyfabric, tmp_path):
+    (tmp_path / "own.py").write_text(SMALL)
+    lost = polyfabric("run", "own.py", "--input", "x=1e-7,1e-7,0,0")
+    assert lost.status == 1
+    assert "nothing is left of result, whose numbers go up to 1.0e-14: give larger inputs" in " ".join(lost.out.split())
+    small = polyfabric("run", "own.py", "--input", "x=1e-3,1e-3,0.5,0")
+    assert small.status == 0
+    assert "[1.000e-06, 1.000e-06, 0.25000, 0.00000]" in " ".join(small.out.split())
+    for step, status in (("encrypt", 0), ("execute", 0), ("decrypt", 1)):
+        given = ("--input", "x=1e-7,0,0,0") if step == "encrypt" else ()
+        assert polyfabric("run", "own.py", "--keys", "k", "--step", step, *given).status == status
+
+
 def test_run_in_three_steps_through_files(polyfabric_process, tmp_path):
     client, server = tmp_path / "client", tmp_path / "server"
     server.mkdir()

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from ..reports.slots import failure
 from ..reports.units import bytes_text, scaled, security
+from ..schemes.plan import magnitude
 from ..schemes.slots import SlotResult
 from .console import grid
 
@@ -51,7 +52,8 @@ def _row(values: list[complex], size: str) -> str:
 def _number(value: complex) -> str:
     if isinstance(value, int):
         return str(value)
-    return f"{value:.5f}"
+    # What is nearly 0 is told apart from it.
+    return f"{value:.5f}" if value == 0 or 0.01 <= abs(value) < 1e7 else f"{value:.3e}"
 
 
 def show_common(console: Console, result: SlotResult, *, operations: bool = True) -> None:
@@ -67,8 +69,13 @@ def show_common(console: Console, result: SlotResult, *, operations: bool = True
         verdict = f"within {result.error[name]:.1e} of the clear program ({bound})"
     if result.distance:
         verdict += f"; within {max(result.distance.values()):.1e} of its true functions, which polynomials stand for"
+    if not result.correct:
+        verdict = "differs from the clear program"
+        for name in result.unbounded:
+            if (size := magnitude(result.expected[name])) <= result.error[name]:
+                verdict += f"; nothing is left of {name}, whose numbers go up to {size:.1e}: give larger inputs"
     style = "green" if result.correct else "bold red"
-    console.print(f"result            [{style}]{verdict if result.correct else 'differs from the clear program'}[/]")
+    console.print(f"result            [{style}]{verdict}[/]")
     facts, set_ = result.plan.facts, result.plan.facts["parameters"]
     console.print(
         f"parameters        {set_['name']}: degree {set_['ring_degree']}, logQP {set_['log2_q'] + set_['log2_p']:.0f}, "

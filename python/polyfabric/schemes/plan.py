@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..computer import available_bytes, cores
 from ..errors import RunError
 from ..reports import Report
@@ -208,8 +210,8 @@ class RunResult(ABC):
 
     @property
     def correct(self) -> bool:
-        """Whether every output is the clear program's: exactly with TFHE and BGV, within its bound with CKKS."""
-        return all(self.error[name] <= self.bound[name] for name in self.error)
+        """Whether every output is the clear program's: exactly with TFHE and BGV; with CKKS within its bound, and by less than its numbers."""
+        return all(is_right(error, self.bound[name], self.expected[name]) for name, error in self.error.items())
 
     @property
     def log2_failure(self) -> float:
@@ -256,6 +258,16 @@ def common(plan: Plan, done: Execution) -> dict[str, Any]:
         "keys": done.keys,
         "simulation": done.simulation,
     }
+
+
+def is_right(error: float, bound: float, expected: Any) -> bool:  # noqa: ANN401 - as its program shapes it
+    """Whether an output is the clear program's: within its bound, and with an error that leaves something of its numbers, unless they are all 0."""
+    return error <= bound and (error == 0 or not 0 < magnitude(expected) <= error)
+
+
+def magnitude(shaped: Any) -> float:  # noqa: ANN401 - a number, a list, or a list of rows
+    """The largest absolute value of an output as its program shapes it."""
+    return float(np.abs(shaped).max(initial=0.0))
 
 
 def told(bound: float | None) -> float | None:
