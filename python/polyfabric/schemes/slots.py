@@ -370,6 +370,11 @@ class SlotPlan(Plan):
         limits = [inf if bound is None else bound + noise for bound in known]
         return dict(zip(self.program.outputs, limits, strict=True))
 
+    def rounding(self, magnitudes: Sequence[float] | None = None) -> float:
+        """A few times the last bit of the largest number."""
+        sizes = [node.get("magnitude") or 0.0 for node in self.facts["nodes"]] if magnitudes is None else magnitudes
+        return 2.0**-48 * max(sizes, default=0.0)
+
     def result(self, done: Execution) -> SlotResult:
         """An execution, compared with what it should give."""
         program, client, expected = self.program, done.keys.client, done.expected
@@ -395,6 +400,7 @@ class SlotPlan(Plan):
             **common(self, done),
             bound=self._bounds_of(nodes, done.flood),
             sizes={"keys": done.keys.server.bytes, "inputs": done.ciphertext_bytes, "outputs": done.results.bytes},
+            rounding=self.rounding(expected.magnitudes),
             distance=distance,
             bound_for=bound_for,
             nodes=nodes,
