@@ -10,6 +10,7 @@ from ..comparison import BATCH, OWN, WIDTHS
 from ..comparison import compare as compared
 from ..errors import InputError
 from ..progress import bars
+from . import places
 from .console import out, print_json
 
 
@@ -44,11 +45,18 @@ from .console import out, print_json
     show_default=True,
     help="TFHE: the widths of each machine's file; or beside them those derived for the set, and what they cost.",
 )
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw it: FILE.svg.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.plot,
+    metavar="FILE",
+    help="Draw it: FILE.svg.",
+)
 @click.option(
     "--report",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
+    callback=places.folder,
     metavar="DIR",
     help="Write report.html and report.json.",
 )

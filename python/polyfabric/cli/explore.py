@@ -10,6 +10,7 @@ import click
 from ..exploration import EXCHANGES, Task, axis, own_axes
 from ..exploration import explore as swept
 from ..progress import bars
+from . import places
 from .console import error_line, out, print_json
 
 _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHANGES.items())
@@ -49,6 +50,7 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.plot,
     metavar="FILE",
     help="Draw area and performance: FILE.svg.",
 )
@@ -56,6 +58,7 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
     "--report",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
+    callback=places.folder,
     metavar="DIR",
     help="Write report.html and report.json.",
 )

@@ -17,6 +17,7 @@ from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slots import SlotPlan
+from . import places
 from .console import grid, out, print_json, security_warnings, warning_line
 from .machine_choices import machine_choices
 from .simulate_rounds import folded, steps
@@ -48,12 +49,17 @@ BATCH = 64
     help="Largest failure probability that is accepted, as a power of 2: -128 without it, of CKKS what the bounds of its errors are drawn for.",
 )
 @click.option(
-    "--timeline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the Perfetto timeline."
+    "--timeline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
+    metavar="FILE",
+    help="Write the Perfetto timeline.",
 )
 @click.option(
     "--report",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
+    callback=places.folder,
     metavar="DIR",
     help="Write report.html, report.json and timeline.json.",
 )
@@ -61,6 +67,7 @@ BATCH = 64
     "--streams",
     "stream_file",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
     metavar="FILE",
     help="CKKS, BGV: write the instruction streams, as text, or in binary form to a FILE.bin.",
 )
@@ -87,6 +94,7 @@ BATCH = 64
     "--save",
     "save_file",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
     metavar="FILE",
     help="CKKS, BGV: write the compiled program.",
 )
