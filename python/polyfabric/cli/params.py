@@ -17,7 +17,7 @@ from ..progress import bars, working
 from ..reports.units import bytes_text, probability, security
 from ..slot_parameters import SlotParameters, is_file
 from ..trials import trials
-from .console import grid, out, print_json, warning_line
+from .console import grid, out, print_json, styled, warning_line
 from .params_gpu import show_gpu_elements, show_gpu_slots
 
 MOST_LOOKUPS = 10**8
@@ -278,7 +278,7 @@ def bits_text(bits: int) -> str:
 def _detail(chosen: ParameterSet) -> None:
     console = out()
     data = chosen.to_dict()
-    console.print(f"[bold]{chosen.name}[/]  {data['note']}")
+    console.print(styled((chosen.name, "bold"), f"  {data['note']}"))
     table = grid("figure", "value", "source", left=3)
     for key, value in data["figures"].items():
         shown = f"2^{value['log2_base']}, {value['levels']} levels" if isinstance(value, dict) else str(value)

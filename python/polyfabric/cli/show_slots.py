@@ -10,7 +10,7 @@ from ..reports.slots import failure
 from ..reports.units import bytes_text, scaled, security
 from ..schemes.plan import magnitude
 from ..schemes.slots import SlotResult
-from .console import grid
+from .console import BAD, grid, styled
 
 SHOWN = 6
 """Numbers of an output that are printed."""
@@ -18,7 +18,7 @@ SHOWN = 6
 
 def show(console: Console, result: SlotResult) -> None:
     """Outputs beside those in the clear, with their errors, and what the run took."""
-    console.print(f"[bold]{result.program}[/] with {result.scheme.upper()} on {result.on}")
+    console.print(styled((result.program, "bold"), f" with {result.scheme.upper()} on {result.on}"))
     exact = result.scheme == "bgv"
     table = grid(
         "output", "decrypted", "expected", "wrong" if exact else "error", *([] if exact else ["bound"]), left=3
@@ -39,14 +39,14 @@ def _short(values: Any) -> str:  # noqa: ANN401 - a number, a list, or a list of
     rows, columns = len(values), len(values[0])
     shown = max(1, SHOWN // columns)
     more = f", .. {rows} x {columns} in all" if rows > shown or columns > SHOWN else ""
-    return f"\\[{', '.join(_row(row, '') for row in values[:shown])}{more}]"
+    return f"[{', '.join(_row(row, '') for row in values[:shown])}{more}]"
 
 
 def _row(values: list[complex], size: str) -> str:
     """The first numbers, and `size` if that is not all of them."""
     shown = ", ".join(_number(value) for value in values[:SHOWN])
     more = f", ..{size}" if len(values) > SHOWN else ""
-    return f"\\[{shown}{more}]"
+    return f"[{shown}{more}]"
 
 
 def _number(value: complex) -> str:
@@ -74,8 +74,7 @@ def show_common(console: Console, result: SlotResult, *, operations: bool = True
         for name in result.unbounded:
             if (size := magnitude(result.expected[name])) <= result.error[name]:
                 verdict += f"; nothing is left of {name}, whose numbers go up to {size:.1e}: give larger inputs"
-    style = "green" if result.correct else "bold red"
-    console.print(f"result            [{style}]{verdict}[/]")
+    console.print(styled("result            ", (verdict, "green" if result.correct else BAD)))
     facts, set_ = result.plan.facts, result.plan.facts["parameters"]
     console.print(
         f"parameters        {set_['name']}: degree {set_['ring_degree']}, logQP {set_['log2_q'] + set_['log2_p']:.0f}, "
@@ -104,4 +103,4 @@ def show_common(console: Console, result: SlotResult, *, operations: bool = True
         result.operations.print(console)
         beyond = result.first_beyond
         if beyond is not None:
-            console.print(f"[bold red]first beyond its bound: {beyond['op']} %{beyond['node']}, {beyond['place']}[/]")
+            console.print(f"first beyond its bound: {beyond['op']} %{beyond['node']}, {beyond['place']}", style=BAD)
