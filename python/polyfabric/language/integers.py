@@ -507,6 +507,8 @@ class Table:
             given = [entries(i) for i in range(size)]
         else:
             given = list(entries)
+        if not given:
+            raise refuse("the table has no entries; give one for each value of its index")
         values = [whole(f"entry {i} of a table", entry) for i, entry in enumerate(given)]
         if len(values) > size:
             raise refuse(
