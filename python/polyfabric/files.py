@@ -36,6 +36,14 @@ def expect_folder(folder: str | Path) -> None:
         raise FileError(f"{target}: cannot make this folder ({os.strerror(problem)}); name another one")
 
 
+def expect_working_folder() -> None:
+    """Refuses to work in a folder that is gone."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise FileError(f"the working folder is gone ({error.strerror}); change to another one") from error
+
+
 def expect_file(path: str | Path) -> None:
     """Refuses a file that cannot be written, as writing it would, without touching it."""
     target = Path(path)

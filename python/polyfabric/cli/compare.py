@@ -9,6 +9,7 @@ import click
 from ..comparison import BATCH, OWN, WIDTHS
 from ..comparison import compare as compared
 from ..errors import InputError
+from ..language.types import MOST_ELEMENTS
 from ..progress import bars
 from . import places
 from .console import out, print_json
@@ -29,7 +30,10 @@ from .console import out, print_json
     help="Parameter set, or one for each machine: M1=SET,M2=SET. Without it, a built-in program has a default one, and each machine chooses for others.",
 )
 @click.option(
-    "--batch", type=click.IntRange(1), metavar="N", help=f"Ciphertexts of a built-in program; {BATCH:,} without it."
+    "--batch",
+    type=click.IntRange(1, MOST_ELEMENTS),
+    metavar="N",
+    help=f"Ciphertexts of a built-in program; {BATCH:,} without it.",
 )
 @click.option(
     "--reading",

@@ -19,10 +19,18 @@ BAD = "bold red"
 """The style of what is wrong."""
 
 
+class _Output(Console):
+    """A console whose reader may go."""
+
+    def on_broken_pipe(self) -> None:
+        """Whoever reads no more has what it wanted: `main` ends without an error."""
+        raise BrokenPipeError
+
+
 def out() -> Console:
     """The output stream; without a terminal, wide enough that tables are not folded. What files and programs say is printed as it is, without markup."""
-    console = Console(highlight=False, markup=False)
-    return console if console.is_terminal else Console(highlight=False, markup=False, width=120)
+    console = _Output(highlight=False, markup=False)
+    return console if console.is_terminal else _Output(highlight=False, markup=False, width=120)
 
 
 def error_line(message: str) -> None:

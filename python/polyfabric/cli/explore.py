@@ -9,6 +9,7 @@ import click
 
 from ..exploration import EXCHANGES, Task, axis, own_axes
 from ..exploration import explore as swept
+from ..language.types import MOST_ELEMENTS
 from ..progress import bars
 from . import places
 from .console import error_line, out, print_json
@@ -33,7 +34,7 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
 )
 @click.option(
     "--batch",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST_ELEMENTS),
     default=640,
     show_default=True,
     metavar="N",

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from .. import _native, programs
 from ..errors import InputError
+from ..language.types import MOST_ELEMENTS
 from ..machines import Kernel, Mapped, MappedSlots, load
 from ..progress import working
 from ..reports import Report
@@ -37,7 +38,12 @@ BATCH = 64
     metavar="SET",
     help="Parameter set, of CKKS and BGV also a file.toml of yours; without it, one is chosen.",
 )
-@click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program; 64 without it.")
+@click.option(
+    "--batch",
+    type=click.IntRange(1, MOST_ELEMENTS),
+    metavar="N",
+    help="Ciphertexts of a built-in program; 64 without it.",
+)
 @click.option(
     "--reading", "readings", multiple=True, metavar="FACT=OPTION", help="How to read what the paper leaves open."
 )
