@@ -36,6 +36,34 @@ def expect_folder(folder: str | Path) -> None:
         raise FileError(f"{target}: cannot make this folder ({os.strerror(problem)}); name another one")
 
 
+def expect_working_folder() -> None:
+    """Refuses to work in a folder that is gone."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise FileError(f"the working folder is gone ({error.strerror}); change to another one") from error
+
+
+def expect_file(path: str | Path) -> None:
+    """Refuses a file that cannot be written, as writing it would, without touching it."""
+    target = Path(path)
+    try:
+        target.parent.stat()
+        problem = errno.EISDIR if target.is_dir() else None
+        if not target.parent.is_dir():
+            problem = errno.ENOTDIR
+        elif not os.access(target.parent, os.W_OK | os.X_OK):
+            problem = errno.EACCES
+    except OSError as error:
+        problem = error.errno
+    if problem is not None:
+        raise _unwritten(target, os.strerror(problem))
+
+
+def _unwritten(path: Path, reason: str | None) -> FileError:
+    return FileError(f"{path}: cannot write ({reason}); check that the folder exists and that you may write there")
+
+
 def read_bytes(path: Path) -> bytes:
     """The content of a file."""
     try:
@@ -61,9 +89,7 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
                 os.fsync(file.fileno())
             temporary.replace(path)
     except OSError as error:
-        raise FileError(
-            f"{path}: cannot write ({error.strerror}); check that the folder exists and that you may write there"
-        ) from error
+        raise _unwritten(path, error.strerror) from error
 
 
 def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None]]) -> None:

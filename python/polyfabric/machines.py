@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from . import _native
-from .errors import FileError, InputError
+from .errors import FileError, InputError, MachineError
 from .files import write_bytes, write_text
 from .names import pick
 from .progress import ProgressHook
@@ -42,8 +42,16 @@ def load(name: str, readings: Sequence[str] = ()) -> Machine:
             raise InputError(f"a reading is FACT=OPTION, not {reading!r}; `polyfabric machines {name}` lists them")
         choices.append((fact, option))
     if is_file(name):
-        return Machine(_native.Machine.from_file(Path(name), choices), file=name)
+        found = Machine(_native.Machine.from_file(Path(name), choices), file=name)
+        _expect_name(name, found.name)
+        return found
     return Machine(_native.Machine.named(pick("machine", name, names()), choices))
+
+
+def _expect_name(file: str, name: str) -> None:
+    """Refuses a name that shows nothing, or that what is called by it would lead elsewhere."""
+    if not name.strip() or not name.isprintable() or {"/", "\\"} & set(name) or name.strip(".") == "":
+        raise MachineError(f"{file}: `name` is {name!r:.80}; give one of letters, digits and dashes, as a folder has")
 
 
 class Machine:

@@ -63,6 +63,19 @@ INPUTS = [
     Given({"x": TEXT}, 5, "give one of at most 4 bytes", "ab"),
     Given({"x": TEXT}, "abcde", "of 5 bytes, but text of 4 bytes takes at most 4; shorten it", "abcd"),
     Given({"x": TEXT}, "abcde", "or declare it pf.Text(5)", "abcde", {"x": pf.Text(5)}),
+    *[
+        Given({"x": TEXT}, wrong, words, right)
+        for wrong, words, right in (
+            ("ab\0", "has a 0 as byte 2, which fills texts up behind their end; leave it out", "ab"),
+            (b"a\0b", "has a 0 as byte 1", "ab"),
+            (
+                "a\ud83d",
+                "half a surrogate pair at index 1, which UTF-8 does not write; give the whole ch",
+                "\U0001f600",
+            ),
+        )
+    ],
+    Given({"x": TEXT}, "a\0b", "or declare a vector of pf.UInt(8)", [97, 0, 98, 0], {"x": U8.vector(4)}),
     Given({"x": TEXT}, [97, 98], "or declare it pf.Text(2)", "ab", {"x": pf.Text(2)}),
     Given({"x": RV}, MASKED, "fill them in first", MASKED.filled(0)),
     Given({"x": R.vector(4)}, SQUARE, "give it .reshape(-1)", SQUARE.reshape(-1)),

@@ -130,7 +130,6 @@ def test_a_stage_at_the_papers_size_has_no_bound_and_is_refused():
     stage = bitonic_sorting.network()[1]
     planned = plan(bitonic_sorting.sorting_stage(stage), bitonic_sorting.PAPER_SET, security=0)
     assert planned.bounds() == {"numbers": np.inf}
-    assert planned.lost == {"numbers"}
     with pytest.raises(pf.NoiseError, match='nothing would be left of output "numbers"'):
         _ = planned.signature
 

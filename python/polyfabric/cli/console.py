@@ -11,28 +11,45 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ..errors import SecurityWarning
 
+BAD = "bold red"
+"""The style of what is wrong."""
+
+
+class _Output(Console):
+    """A console whose reader may go."""
+
+    def on_broken_pipe(self) -> None:
+        """Whoever reads no more has what it wanted: `main` ends without an error."""
+        raise BrokenPipeError
+
 
 def out() -> Console:
-    """The output stream; without a terminal, wide enough that tables are not folded."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=120)
+    """The output stream; without a terminal, wide enough that tables are not folded. What files and programs say is printed as it is, without markup."""
+    console = _Output(highlight=False, markup=False)
+    return console if console.is_terminal else _Output(highlight=False, markup=False, width=120)
 
 
 def error_line(message: str) -> None:
     """An error, on the error stream."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {_plain(message)}")
+    _line(("error:", BAD), message)
 
 
 def warning_line(message: str) -> None:
     """A warning, on the error stream."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold yellow]warning:[/] {_plain(message)}")
+    _line(("warning:", "bold yellow"), message)
 
 
-def _plain(text: str) -> str:
-    return text.replace("[", "\\[")
+def _line(what: tuple[str, str], message: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(styled(what, f" {message}"))
+
+
+def styled(*parts: str | Text | tuple[str, str]) -> Text:
+    """Text of which some parts, each with its style, stand out."""
+    return Text.assemble(*parts)
 
 
 def print_json(data: Mapping[str, Any] | Sequence[Any]) -> None:

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..keys import CLIENT, SERVER, Keys, present
 from ..progress import ProgressHook, bars
 from ..reports.units import probability, scaled
-from .console import out, print_json, security_warnings
+from .console import BAD, out, print_json, security_warnings
 from .run_options import RunOptions
 
 GENERATIONS = 4
@@ -93,7 +93,7 @@ def _show(console: Console, game: Game) -> None:
     times = ", ".join(f"{name} {scaled(value, 's')}" for name, value in game.seconds.items())
     console.print(f"this run     {times}")
     if not game.correct:
-        console.print("[bold red]wrong: an encrypted generation differs from the clear one[/]")
+        console.print("wrong: an encrypted generation differs from the clear one", style=BAD)
     if game.simulation is not None:
         console.print()
         game.simulation.print(console)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..machines import Machine, load, names
-from .console import grid, out, print_json
+from .console import grid, out, print_json, styled
 
 
 @click.command()
@@ -47,7 +47,7 @@ def _totals(machine: Machine) -> tuple[str, str]:
 
 def _show(data: dict[str, Any]) -> None:
     console = out()
-    console.print(f"[bold]{data['name']}[/]  {data['title']}")
+    console.print(styled((data["name"], "bold"), f"  {data['title']}"))
     table = grid("figure", "value", "kind", "source", left=4)
     for key, figure in _flat(data):
         table.add_row(key, _figure(figure), "input" if figure.get("input") else "", figure["source"])
@@ -70,10 +70,10 @@ def _show(data: dict[str, Any]) -> None:
         if "includes" in component:
             console.print(f"\n{name}: its power is that of the memory of {', '.join(component['includes'])} too")
     for fact, reading in data.get("readings", {}).items():
-        console.print(f"\n[bold]{fact}[/]: {reading['question']}")
+        console.print(styled("\n", (fact, "bold"), f": {reading['question']}"))
         for option, content in reading["options"].items():
             mark = " (default)" if option == reading["default"] else ""
-            console.print(f"  {option}{mark}: {content['meaning']} \\[{content['source']}]")
+            console.print(f"  {option}{mark}: {content['meaning']} [{content['source']}]")
 
 
 def _flat(data: dict[str, Any], prefix: str = "") -> list[tuple[str, dict[str, Any]]]:

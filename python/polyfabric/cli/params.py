@@ -17,9 +17,11 @@ from ..progress import bars, working
 from ..reports.units import bytes_text, probability, security
 from ..slot_parameters import SlotParameters, is_file
 from ..trials import trials
-from .console import grid, out, print_json, warning_line
+from .console import grid, out, print_json, styled, warning_line
 from .params_gpu import show_gpu_elements, show_gpu_slots
 
+MOST_MESSAGE_BITS = 6
+"""Of a look-up's, with any set."""
 MOST_LOOKUPS = 10**8
 """Months of work; and their count fits everywhere."""
 GPU = "gpu"
@@ -42,7 +44,10 @@ GPU = "gpu"
     help="With --on: carry out COUNT look-ups of every set, or of NAME, by the machine's schedule, on fresh ciphertexts.",
 )
 @click.option(
-    "--message-bits", type=int, metavar="BITS", help="With --replay: messages of so many bits, carried or not."
+    "--message-bits",
+    type=click.IntRange(1, MOST_MESSAGE_BITS),
+    metavar="BITS",
+    help="With --replay: messages of so many bits, carried or not.",
 )
 @click.option(
     "--widths",
@@ -278,7 +283,7 @@ def bits_text(bits: int) -> str:
 def _detail(chosen: ParameterSet) -> None:
     console = out()
     data = chosen.to_dict()
-    console.print(f"[bold]{chosen.name}[/]  {data['note']}")
+    console.print(styled((chosen.name, "bold"), f"  {data['note']}"))
     table = grid("figure", "value", "source", left=3)
     for key, value in data["figures"].items():
         shown = f"2^{value['log2_base']}, {value['levels']} levels" if isinstance(value, dict) else str(value)

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from .. import _native, programs
 from ..errors import InputError
+from ..language.types import MOST_ELEMENTS
 from ..machines import Kernel, Mapped, MappedSlots, load
 from ..progress import working
 from ..reports import Report
@@ -17,6 +18,7 @@ from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slots import SlotPlan
+from . import places
 from .console import grid, out, print_json, security_warnings, warning_line
 from .machine_choices import machine_choices
 from .simulate_rounds import folded, steps
@@ -36,7 +38,12 @@ BATCH = 64
     metavar="SET",
     help="Parameter set, of CKKS and BGV also a file.toml of yours; without it, one is chosen.",
 )
-@click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program; 64 without it.")
+@click.option(
+    "--batch",
+    type=click.IntRange(1, MOST_ELEMENTS),
+    metavar="N",
+    help="Ciphertexts of a built-in program; 64 without it.",
+)
 @click.option(
     "--reading", "readings", multiple=True, metavar="FACT=OPTION", help="How to read what the paper leaves open."
 )
@@ -48,12 +55,17 @@ BATCH = 64
     help="Largest failure probability that is accepted, as a power of 2: -128 without it, of CKKS what the bounds of its errors are drawn for.",
 )
 @click.option(
-    "--timeline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the Perfetto timeline."
+    "--timeline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
+    metavar="FILE",
+    help="Write the Perfetto timeline.",
 )
 @click.option(
     "--report",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
+    callback=places.folder,
     metavar="DIR",
     help="Write report.html, report.json and timeline.json.",
 )
@@ -61,6 +73,7 @@ BATCH = 64
     "--streams",
     "stream_file",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
     metavar="FILE",
     help="CKKS, BGV: write the instruction streams, as text, or in binary form to a FILE.bin.",
 )
@@ -87,6 +100,7 @@ BATCH = 64
     "--save",
     "save_file",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
     metavar="FILE",
     help="CKKS, BGV: write the compiled program.",
 )

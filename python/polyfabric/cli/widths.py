@@ -12,6 +12,7 @@ from ..files import write_text
 from ..machines import load
 from ..parameters import named
 from ..progress import bars
+from . import places
 from .console import grid, out, print_json
 
 if TYPE_CHECKING:
@@ -34,11 +35,16 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
     "--out",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
     metavar="FILE.toml",
     help="Write the machine's file with these widths.",
 )
 @click.option(
-    "--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw noise over bits (figure 5)."
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.plot,
+    metavar="FILE",
+    help="Draw noise over bits (figure 5).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def widths(set_name: str, *, machine: str, judge: str, file: Path | None, plot: Path | None, as_json: bool) -> None:
@@ -52,7 +58,9 @@ def widths(set_name: str, *, machine: str, judge: str, file: Path | None, plot: 
     if file is not None:
         write_text(file, text)
     if plot is not None:
-        _curves(found["widths"]).savefig(plot)
+        from ..reports import plots
+
+        plots.write(_curves(found["widths"]), plot)
     if as_json:
         print_json(found)
     else:

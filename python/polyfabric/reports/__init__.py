@@ -62,7 +62,7 @@ class Report:
             target = Path(path)
             for number, figure in enumerate(figures):
                 file = target if len(figures) == 1 else target.with_stem(f"{target.stem}-{number + 1}")
-                figure.savefig(file)
+                plots.write(figure, file)
         return figures
 
     def timeline(self, path: str | Path | None = None) -> str:
