@@ -60,6 +60,10 @@ def own_machine(folder: Path, name: str) -> str:
     return str(folder / "own.toml")
 
 
+def permuted() -> Any:
+    return programs.microbenchmark("permute", "12", 1)
+
+
 def doubled() -> bytes:
     """Ciphertexts of which two have one name."""
     buffer = io.BytesIO()
@@ -418,6 +422,19 @@ FILES = [
         lambda _: pf.Ciphertexts.from_bytes(doubled()),
         "two of them have one name; send what to_bytes() gives",
         lambda _: pf.Ciphertexts.from_bytes(request().to_bytes()),
+    ),
+    call(
+        lambda _: programs.planned("pbs", PlanOptions(machine=pf.machine("f1"))),
+        "f1 executes programs of CKKS and BGV, and pbs is of TFHE; name a machine of that family",
+        lambda _: programs.planned("pbs", PlanOptions(machine=pf.machine("strix"), max_failure=0)),
+    ),
+    call(
+        lambda at: ((at / "x.bin").write_text("{"), pf.machine("f1").load(permuted(), at / "x.bin")),
+        "x.bin: the compiled `permute` cannot be used: this is no compiled program",
+        lambda at: (
+            pf.machine("f1").map(permuted()).save(at / "x.bin"),  # type: ignore[attr-defined]
+            pf.machine("f1").load(permuted(), at / "x.bin"),
+        ),
     ),
     call(
         lambda _: client().encrypt(None),  # type: ignore[arg-type]
