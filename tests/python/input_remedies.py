@@ -90,5 +90,6 @@ INPUTS = [
         Given({"x": R}, value, f"declare it .bounded({bound})", value, {"x": R.bounded(float(bound))})
         for value, bound in ((1.0000001, "1.1"), (1234567.8, "1.3e+06"), (1.5, "1.5"), (-3, "3"))
     ],
+    Given({"x": R}, 1 + 1e-12, "holds 1.0000000000010001, beyond the bound 1 of its type; scale it", 1),
     Given({"x": R}, 1.79e308, "of its type; scale it", 1.79e308 / 2e308),
 ]
