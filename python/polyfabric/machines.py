@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from . import _native
-from .errors import FileError, InputError, MachineError
+from .errors import Error, FileError, InputError, MachineError
 from .files import write_bytes, write_text
 from .names import pick
 from .progress import ProgressHook
@@ -138,7 +138,10 @@ class Machine:
             raise InputError(
                 "compiled programs are of CKKS and BGV; a program of TFHE is mapped in no time: leave the file out"
             )
-        return MappedSlots(self.native.load(kernel, _read_compiled(path), _given(options)))
+        try:
+            return MappedSlots(self.native.load(kernel, _read_compiled(path), _given(options)))
+        except Error as error:
+            raise type(error)(f"{path}: {error}") from None
 
     def simulate(self, planned: Kernel | Plan) -> Report:
         """The report of the machine's schedule for a plan."""

@@ -218,9 +218,10 @@ class Client:
         """Inputs by name, encrypted: what is sent to the server. Where others encrypt some of them (a specification made with `public=True`), this
         client's own, as they do theirs: `ours | theirs`."""
         context = self._context
-        if len(inputs) < len(context.shapes.inputs) and context.public:
+        flat = context.shapes.flatten(inputs, partly=context.public)
+        if len(flat) < len(context.shapes.inputs):
             return Encryptor(self.specification, self.public_key, security=0).encrypt(inputs)
-        ciphertexts = context.encrypt(self._key, context.shapes.flatten(inputs))
+        ciphertexts = context.encrypt(self._key, flat)
         names = context.shapes.inputs
         return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, ".in.ct")
 
@@ -371,6 +372,10 @@ class Server:
         self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Event | None = None
     ) -> list[Ciphertexts]:
         """Executes on each of several requests of the client, in order."""
+        if not isinstance(requests, Sequence):
+            raise InputError(
+                f"requests are {type(requests).__name__}; give a list of pf.Ciphertexts, or one to `execute`"
+            )
         return [self.execute(request, progress=progress, cancel=cancel) for request in requests]
 
 

@@ -7,7 +7,7 @@ from collections import Counter, OrderedDict
 from pathlib import Path
 from threading import Lock
 
-from .errors import InputError
+from .errors import InputError, shown
 from .files import made_folder
 from .language.traced import TracedProgram
 from .sides import EvaluationKey, Server
@@ -29,6 +29,8 @@ class KeyStore:
         circuit_privacy: float | None = None,
         public: bool = False,
     ) -> None:
+        if not isinstance(most_bytes, int) or most_bytes < 0:
+            raise InputError(f"most_bytes={shown(most_bytes)}; give the bytes of memory for keys, from 0")
         self.program = program
         self.folder = made_folder(folder)
         self._most_bytes = most_bytes
@@ -41,7 +43,7 @@ class KeyStore:
         self._writing = Lock()
 
     def _path(self, client: str) -> Path:
-        if not NAME.fullmatch(client):
+        if not isinstance(client, str) or not NAME.fullmatch(client):
             raise InputError(
                 f"a client is called by up to 64 letters, digits, - and _, not {client!r}; choose such a name"
             )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 ADD = """
 import sys
@@ -97,3 +101,20 @@ def test_a_folder_that_is_gone(tmp_path):
     done = process(folder, "rmdir ../gone; $P machines")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: the working folder is gone (No such file or directory); change to another one\n"
+
+
+@pytest.mark.parametrize("line", ["params", "params --scheme ckks", "params --on strix"])
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_narrow_terminal_splits_no_number(polyfabric, monkeypatch, line, width):
+    drawn = io.StringIO()
+    piped = polyfabric(*line.split()).out
+    console = Console(file=drawn, force_terminal=True, color_system=None, width=width, markup=False, highlight=False)
+    monkeypatch.setattr(import_module("polyfabric.cli.params"), "out", lambda: console)
+    assert polyfabric(*line.split()).status == 0
+    table, _, _ = piped.partition("\n\n")
+    cells = {cell for row in table.splitlines()[1:] for cell in re.split(r" {2,}", row.strip())}
+    assert len(cells) > 30
+    shown = table.splitlines()[0]
+    headers = {"params": ("direct", "chained"), "params --scheme ckks": ("scale or t", "estimator")}
+    assert all(header in shown for header in headers.get(line, ("look-up fails",)))
+    assert [cell for cell in cells if cell not in drawn.getvalue()] == []

@@ -19,7 +19,7 @@ from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slots import SlotPlan
 from . import places
-from .console import grid, out, print_json, security_warnings, warning_line
+from .console import grid, out, print_grid, print_json, security_warnings, warning_line
 from .machine_choices import machine_choices
 from .simulate_rounds import folded, steps
 
@@ -156,7 +156,7 @@ def simulate(
     PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
     bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, helr-1024, sorting, mlp, lola, lenet,
     resnet20, amortised-products, amortised-matrices, ckks-bootstrapping (CKKS), ntt,
-    automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or your own:
+    automorphism, multiply, permute (operations on residues, with --params 12, 13, 14 or 15 for the ring degree's log2), or your own:
     FILE.py:FUNCTION.
     """
     if load_file is not None and choices.get("scheduler") is not None:
@@ -190,7 +190,7 @@ def simulate(
         parameters=parameters, machine=machine, max_failure=max_failure, security=security, key_switch=key_switch
     )
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
-        planned = _planned(program, options, batch)
+        planned = _planned(program, options, batch, {"--operations": show_operations, "--steps": show_steps})
         if isinstance(planned, ElementPlan):
             of_slots = {
                 "--streams": stream_file,
@@ -235,16 +235,22 @@ def simulate(
         for group in groups:
             table.add_row(group["hint"] or "-", f"{group['operations']:,}", f"{group['instructions']:,}")
         out().print()
-        out().print(table)
+        print_grid(out(), table)
     for path in filter(None, (timeline, folder, stream_file, save_file)):
         out().print(f"\nwritten: {path}")
 
 
-def _planned(program: str, options: PlanOptions, batch: int | None) -> Plan | Kernel:
-    """What is to be mapped: a plan, or the kernel program of a microbenchmark."""
+def _planned(program: str, options: PlanOptions, batch: int | None, of_programs: dict[str, bool]) -> Plan | Kernel:
+    """What is to be mapped: a plan, or the kernel program of a microbenchmark, which takes none of the options `of_programs`."""
     if program in programs.MICROBENCHMARKS:
         if options.key_switch is not None:
             raise InputError(f"--key-switch is for whole programs; {program} has the one of table 4, leave it out")
+        of_programs = {"--security": options.security, "--max-failure": options.max_failure, **of_programs}
+        for option, given in of_programs.items():
+            if given not in (None, False):
+                raise InputError(
+                    f"{option} is for whole programs; {program} is operations on numbers drawn at random, leave it out"
+                )
         named = options.parameters if isinstance(options.parameters, str) else None
         return programs.microbenchmark(program, named, batch or programs.MICROBENCHMARK_BATCH)
     if program == "digits":
@@ -285,4 +291,4 @@ def _operations(console: Console, planned: SlotPlan) -> None:
         cells = [sum(count for other, held, count in rows if (other, held) == (name, level)) for level in limbs]
         table.add_row(name, *[f"{cell:,}" if cell else "-" for cell in cells])
     console.print()
-    console.print(table)
+    print_grid(console, table)

@@ -120,6 +120,10 @@ def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str, t
     try:
         return function(**values)
     except (IndexError, ValueError) as error:
+        if "int_max_str_digits" in str(error):
+            raise ProgramError(
+                f"{_inside(error, function, own)}: a public number has thousands of digits, more than any type holds; give a smaller one"
+            ) from None
         innermost = extract_tb(error.__traceback__)[-1]
         file, line = source(innermost.filename, innermost.lineno or 0)
         hidden = tracer.hidden_by(error, f"{file}:{line}")
@@ -127,12 +131,17 @@ def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str, t
             raise
         raise hidden from None
     except RecursionError as error:
-        inside = [frame for frame in extract_tb(error.__traceback__) if frame.filename == function.__code__.co_filename]
-        file, line = source(inside[-1].filename, inside[-1].lineno or 0) if inside else (own, 0)
         raise ProgramError(
-            f"{file}:{line}: {own} calls itself without end: it is traced once, on encrypted values, which end no "
+            f"{_inside(error, function, own)}: {own} calls itself without end: it is traced once, on encrypted values, which end no "
             "recursion; let a public number count it down"
         ) from None
+
+
+def _inside(error: BaseException, function: Callable[..., Any], own: str) -> str:
+    """The innermost line of the function's file that an error came through."""
+    inside = [frame for frame in extract_tb(error.__traceback__) if frame.filename == function.__code__.co_filename]
+    file, line = source(inside[-1].filename, inside[-1].lineno or 0) if inside else (own, 0)
+    return f"{file}:{line}"
 
 
 def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | SlotType]) -> None:

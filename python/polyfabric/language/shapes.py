@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, ProgramError
+from ..errors import InputError, ProgramError, shown
 from .types import MOST_BITS, IntegerType, SlotType, TextType, Type, text_bytes
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Shapes:
         for at, number in enumerate(numbers if wide else []):
             if not -(1 << 63) <= number < 1 << 63:
                 raise InputError(
-                    f"{self._name}: input {name!r}: value {number} at index {at} is no {kind.element}; correct the value"
+                    f"{self._name}: input {name!r}: value {shown(number)} at index {at} is no {kind.element}; correct the value"
                 )
         return numbers
 

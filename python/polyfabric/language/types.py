@@ -10,6 +10,7 @@ from typing import Literal, NoReturn
 import numpy as np
 
 from .._native import ElementType
+from ..errors import shown
 from .instead import AbsentError
 from .place import placed, refuse, whole
 
@@ -254,7 +255,7 @@ class SlotType:
         except (TypeError, ValueError, OverflowError):
             given = inf
         if not 0 < given < inf:
-            raise refuse(f"the bound of a type is {bound!r}; give a positive, finite number")
+            raise refuse(f"the bound of a type is {shown(bound)}; give a positive, finite number")
         return replace(self, bound=given)
 
     @property

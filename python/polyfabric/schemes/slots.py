@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _native, gpu
 from ..computer import available_bytes
-from ..errors import InputError, ParameterError, RunError, SecurityWarning
+from ..errors import InputError, ParameterError, RunError, SecurityWarning, shown
 from ..language.place import warn_user
 from ..language.shapes import written
 from ..language.slot_program import SlotProgram
@@ -289,7 +289,7 @@ class SlotPlan(Plan):
         most *= MOST_FLOOD
         if not isinstance(flood, int | float) or not (flood == 0 or least <= flood <= most):
             raise InputError(
-                f"flood={flood!r}; give the deviation of the noise to add to every slot, from {least:.1e} to "
+                f"flood={shown(flood)}; give the deviation of the noise to add to every slot, from {least:.1e} to "
                 f"{most:.1e} at the scales of the outputs, or 0 for none"
             )
 
