@@ -112,7 +112,9 @@ PORT_HELD = (
 )
 FAST_CLOCK = ("clock = { value = 1.2", "clock = { value = 1.5")
 LINK_RATE, POINT = 'rate = { value = 256, unit = "bits/cycle"', "point = { value = 64"
-ENERGY = 'energy = { value = 3.92, unit = "pJ/bit", source = "O\'Connor et al., Fine-Grained DRAM, MICRO 2017: HBM2" }\n'
+ENERGY = (
+    'energy = { value = 3.92, unit = "pJ/bit", source = "O\'Connor et al., Fine-Grained DRAM, MICRO 2017: HBM2" }\n'
+)
 PHY = 'activity = ["hbm"]'
 INVERSES = 'count = { value = 1, unit = "units", source = "chosen: one inverse'
 THREE_INVERSES = (INVERSES, INVERSES.replace("1", "3", 1))
