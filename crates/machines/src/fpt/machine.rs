@@ -293,7 +293,7 @@ impl Fpt {
             coefficient: gadget.kept_bits().min(parameters.torus_bits()),
             digit: gadget.log2_base,
             spectrum: self.spectrum_bits(points) as u32,
-            sum: self.inverse.input().into(),
+            sum: self.inverse.input(),
             key: self.key_bits as u32,
         };
         let key_polynomial = bytes(2 * points, bits.key.into());
