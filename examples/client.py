@@ -4,6 +4,7 @@ python examples/client.py [ADDRESS]
 """
 
 import sys
+from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import polyfabric as pf
@@ -23,6 +24,12 @@ def ask(address: str, bid: int, reserve: int) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    answer = ask(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000", bid=200, reserve=150)
+    address = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000"
+    try:
+        answer = ask(address, bid=200, reserve=150)
+    except URLError as error:
+        sys.exit(
+            f"{address} does not answer ({error.reason}); start the service: uvicorn --app-dir examples service:app"
+        )
     print(answer)
     assert answer == {"accepted": 1, "surplus": 50}

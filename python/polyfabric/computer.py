@@ -6,7 +6,7 @@ import ctypes
 import os
 from pathlib import Path
 
-from .errors import InputError
+from .errors import InputError, shown
 
 MOST_THREADS = 1024
 """Far more than help: each takes memory and time to start."""
@@ -18,7 +18,7 @@ def workers(threads: int | None) -> int:
         return cores()
     if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
         raise InputError(
-            f"threads={threads!r}; give an integer from 1 to {MOST_THREADS}, or none for all {cores()} processors"
+            f"threads={shown(threads)}; give an integer from 1 to {MOST_THREADS}, or none for all {cores()} processors"
         )
     return threads
 

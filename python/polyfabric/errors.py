@@ -43,5 +43,17 @@ class InternalError(Error):
     """A defect of Polyfabric itself."""
 
 
+def shown(value: object) -> str:
+    """A value as messages show it: numbers of thousands of digits, which Python does not print, by what they are."""
+    try:
+        return repr(value)
+    except ValueError:
+        return (
+            f"an integer of {value.bit_length():,} bits"
+            if isinstance(value, int)
+            else f"a {type(value).__name__} of numbers too long to be shown"
+        )
+
+
 class SecurityWarning(UserWarning):
     """A parameter set under 128 bits was named and is used, or a decryption of CKKS is to be shared."""

@@ -20,9 +20,10 @@ from typing import Any
 
 from . import _native, machines, programs
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
+from .files import write_text
 from .machines import Kernel
 from .progress import ProgressHook
-from .reports import Report, write_text
+from .reports import Report
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from . import _native
 from .errors import FileError, InputError, ParameterError
+from .files import read_bytes, write_together
 from .names import pick
-from .reports import write_together
-from .schemes.context import ClientKey, Parameters, PublicKey, ServerKey, Source
+from .schemes.context import ClientKey, Parameters, PublicKey, ServerKey, Source, content
 from .schemes.elements import ElementContext, named_parameters
 from .schemes.plan import Plan
 from .slot_parameters import SlotParameters, is_file
@@ -154,7 +154,10 @@ class Keys:
         return public_key_of(self.client)
 
     def save(self, folder: str | Path) -> None:
-        """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`."""
+        """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`. Keys of another generation that are there are not replaced."""
+        path = Path(folder) / CLIENT
+        if path.exists() and read_bytes(path) != content(self.client.save()):
+            raise FileError(f"{path}: there is another key, which this one would replace; name another folder")
         write_together(folder, {CLIENT: self.client.save, SERVER: self.server.save})
 
     def save_public(self, folder: str | Path) -> None:

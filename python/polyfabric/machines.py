@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from . import _native
-from .errors import FileError, InputError
+from .errors import Error, FileError, InputError, MachineError
+from .files import write_bytes, write_text
 from .names import pick
 from .progress import ProgressHook
-from .reports import Report, write_text
+from .reports import Report
 
 if TYPE_CHECKING:
     from .schemes.context import Ciphertexts, ServerKey
@@ -41,8 +42,16 @@ def load(name: str, readings: Sequence[str] = ()) -> Machine:
             raise InputError(f"a reading is FACT=OPTION, not {reading!r}; `polyfabric machines {name}` lists them")
         choices.append((fact, option))
     if is_file(name):
-        return Machine(_native.Machine.from_file(Path(name), choices), file=name)
+        found = Machine(_native.Machine.from_file(Path(name), choices), file=name)
+        _expect_name(name, found.name)
+        return found
     return Machine(_native.Machine.named(pick("machine", name, names()), choices))
+
+
+def _expect_name(file: str, name: str) -> None:
+    """Refuses a name that shows nothing, or that what is called by it would lead elsewhere."""
+    if not name.strip() or not name.isprintable() or {"/", "\\"} & set(name) or name.strip(".") == "":
+        raise MachineError(f"{file}: `name` is {name!r:.80}; give one of letters, digits and dashes, as a folder has")
 
 
 class Machine:
@@ -129,7 +138,10 @@ class Machine:
             raise InputError(
                 "compiled programs are of CKKS and BGV; a program of TFHE is mapped in no time: leave the file out"
             )
-        return MappedSlots(self.native.load(kernel, _read_compiled(path), _given(options)))
+        try:
+            return MappedSlots(self.native.load(kernel, _read_compiled(path), _given(options)))
+        except Error as error:
+            raise type(error)(f"{path}: {error}") from None
 
     def simulate(self, planned: Kernel | Plan) -> Report:
         """The report of the machine's schedule for a plan."""
@@ -211,11 +223,11 @@ class MappedSlots(Mapped):
         if path.suffix != ".bin":
             write_text(path, self.native.streams_text())
         else:
-            _write_bytes(path, self.native.streams())
+            write_bytes(path, self.native.streams())
 
     def save(self, path: Path) -> None:
         """Writes what the compiler found out of the program, for `Machine.load`."""
-        _write_bytes(path, self.native.save())
+        write_bytes(path, self.native.save())
 
 
 def machine_options() -> list[dict[str, Any]]:
@@ -244,10 +256,3 @@ def _read_compiled(path: Path) -> bytes:
     if len(data) > LARGEST_COMPILED:
         raise FileError(f"{path}: more than {LARGEST_COMPILED >> 30} GiB; is this a compiled program?")
     return data
-
-
-def _write_bytes(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise FileError(f"{path}: cannot write ({error.strerror}); check that the folder exists") from error

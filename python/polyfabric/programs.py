@@ -7,7 +7,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from functools import cache
 from math import ceil
@@ -177,12 +177,14 @@ def load(name: str) -> Runnable:
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.parent.resolve()))
     try:
-        spec.loader.exec_module(module)
+        # The output is the command's: it may be data.
+        with redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
     except SyntaxError as error:
         raise ProgramError(f"{file}:{error.lineno}: {error.msg}; correct the file") from error
     except Error:
         raise
-    except Exception as error:  # Whatever a user's file does.
+    except (Exception, SystemExit) as error:  # Whatever a user's file does.
         lines = [
             frame.lineno
             for frame in traceback.extract_tb(error.__traceback__)

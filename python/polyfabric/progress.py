@@ -49,7 +49,7 @@ def bars(*, enabled: bool = True) -> Iterator[ProgressHook]:
             yield tell
         return
     tasks: dict[str, TaskID] = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as progress:
 
         def tell(stage: str, done: int, total: int) -> None:
@@ -84,13 +84,14 @@ def share(done: int, total: int) -> str:
 def working(text: str) -> Iterator[None]:
     """What is being done, and its stage and how far that is where it says so: on a terminal, and a line now and then without one."""
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(stderr=True)
     if not console.is_terminal:
         with watched(lines(sys.stderr.write)):
             yield
         return
-    with console.status(text) as status:
-        tell = lambda stage, done, total: status.update(f"{text}: {stage}, {share(done, total)}")  # noqa: E731
+    with console.status(Text(text)) as status:
+        tell = lambda stage, done, total: status.update(Text(f"{text}: {stage}, {share(done, total)}"))  # noqa: E731
         with watched(tell):
             yield

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import execution
-from .errors import InputError
+from .errors import InputError, shown
 from .execution import place
 from .keys import CLIENT, PUBLIC, present
 from .language import program as written
@@ -18,6 +18,7 @@ from .language.place import pass_over, refuse
 from .language.program import SCHEMES
 from .language.traced import TracedProgram
 from .language.types import IntegerType, SlotType, Type
+from .machines import Machine
 from .machines import load as load_machine
 from .names import suggestion
 from .progress import watched
@@ -26,7 +27,6 @@ from .stages import Encrypted, Executed, Steps
 
 if TYPE_CHECKING:
     from .keys import Keys
-    from .machines import Machine
     from .progress import ProgressHook
     from .reports import Report
     from .schemes.context import Parameters
@@ -128,6 +128,8 @@ class Runnable(TracedProgram):
         `machine` is a name, a file of yours, or the machine; `readings` are choices `fact=option` of what its paper leaves open; the rest as in `run`, but
         that nothing is encrypted, and any set's security will do. `progress(stage, done, total)` is called now and then; what it raises ends the simulation.
         """
+        if not isinstance(machine, str | Machine):
+            raise InputError(f"a machine is {shown(machine)}; give its name, a file of yours, or pf.machine of one")
         if not isinstance(machine, str) and readings:
             raise InputError(
                 f"{machine.name} is loaded, with readings of its own; name it, or load it with {readings[0]}"

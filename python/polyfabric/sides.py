@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -24,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 from .computer import workers
 from .errors import CancelledError, Error, FileError, InputError
 from .execution import execute, plan
+from .files import read_bytes, write_bytes, write_together
 from .keys import load_client_key, load_public_key, load_server_key, parameters_of, public_key_of, transformed_bytes
 from .language.traced import TracedProgram
-from .reports import write_bytes, write_together
 from .schemes.context import STANDARD_SECURITY, ClientKey, content
 from .schemes.context import PublicKey as AnyPublicKey
 from .specification import Specification
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("polyfabric.server")
 """One record an execution: `program`, `seconds`, `bytes_in` and `bytes_out` are its attributes."""
 
-MOST_BYTES = 1 << 34
-"""Of all parts of a request or an answer."""
+NAME = re.compile(r"[A-Za-z0-9_.+-]{1,256}")
+"""What an input or an output may be called, as in any program: the name of a file everywhere."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,15 @@ class Ciphertexts:
     parts: dict[str, bytes] = field(repr=False)
     ending: str
     """ ".in.ct" of inputs, ".out.ct" of outputs."""
+
+    def __post_init__(self) -> None:
+        """Refuses names that no program has: they come from whoever sent them, and become files' names."""
+        wrong = next((name for name in self.parts if not NAME.fullmatch(name)), None)
+        if wrong is not None:
+            raise FileError(
+                f"the ciphertexts: {wrong[:64]!r} is no name of an input or an output, which has letters, digits and _ - + . alone; "
+                "send what to_bytes() gives"
+            )
 
     def __repr__(self) -> str:
         what = "inputs" if self.ending == ".in.ct" else "outputs"
@@ -67,28 +77,28 @@ class Ciphertexts:
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 entries = archive.infolist()
-                # What is not stored as it is could be far larger than what came.
-                if any(entry.compress_type != zipfile.ZIP_STORED or entry.file_size > len(data) for entry in entries):
+                # What is not stored as it is, or stands for several, could be far larger than what came.
+                stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
+                if not stored or sum(entry.file_size for entry in entries) > len(data):
                     raise FileError("the ciphertexts: their archive is compressed; send what to_bytes() gives")
                 files = {entry.filename: archive.read(entry) for entry in entries}
+                if len(files) < len(entries):
+                    raise FileError("the ciphertexts: two of them have one name; send what to_bytes() gives")
         except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as problem:
             raise FileError(f"the ciphertexts: no archive of them ({problem}); send what to_bytes() gives") from None
         return cls._of(files, "the ciphertexts")
 
     def save(self, folder: str | Path) -> None:
         """Writes each to a file of `folder`, `NAME.in.ct` or `NAME.out.ct`, as the steps of the command line do; all or none."""
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
         write_together(
-            path,
-            {name + self.ending: partial(write_bytes, data=data) for name, data in self.parts.items()},
+            folder, {name + self.ending: partial(write_bytes, data=data) for name, data in self.parts.items()}
         )
 
     @classmethod
     def load(cls, folder: str | Path, *, outputs: bool = False) -> Ciphertexts:
         """All inputs that are in `folder`, or all `outputs`."""
         ending, other = (".out.ct", ".in.ct") if outputs else (".in.ct", ".out.ct")
-        files = {path.name: path.read_bytes() for path in sorted(Path(folder).glob(f"*{ending}"))}
+        files = {path.name: read_bytes(path) for path in sorted(Path(folder).glob(f"*{ending}"))}
         if not files and any(Path(folder).glob(f"*{other}")):
             held, wanted = ("inputs", "outputs") if outputs else ("outputs", "inputs")
             raise FileError(f"{folder}: it has {held} and no {wanted}; load them with outputs={not outputs}")
@@ -137,7 +147,7 @@ class EvaluationKey:
     @classmethod
     def load(cls, path: str | Path) -> EvaluationKey:
         """From a `server.key`."""
-        return cls(_content(Path(path)))
+        return cls(read_bytes(Path(path)))
 
 
 @dataclass(frozen=True)
@@ -162,14 +172,7 @@ class PublicKey:
     @classmethod
     def load(cls, path: str | Path) -> PublicKey:
         """From a `public.key`."""
-        return cls(_content(Path(path)))
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as problem:
-        raise FileError(f"{path}: cannot read ({problem.strerror}); check the path") from None
+        return cls(read_bytes(Path(path)))
 
 
 class Client:
@@ -215,9 +218,10 @@ class Client:
         """Inputs by name, encrypted: what is sent to the server. Where others encrypt some of them (a specification made with `public=True`), this
         client's own, as they do theirs: `ours | theirs`."""
         context = self._context
-        if len(inputs) < len(context.shapes.inputs) and context.public:
+        flat = context.shapes.flatten(inputs, partly=context.public)
+        if len(flat) < len(context.shapes.inputs):
             return Encryptor(self.specification, self.public_key, security=0).encrypt(inputs)
-        ciphertexts = context.encrypt(self._key, context.shapes.flatten(inputs))
+        ciphertexts = context.encrypt(self._key, flat)
         names = context.shapes.inputs
         return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, ".in.ct")
 
@@ -244,7 +248,7 @@ class Client:
     def save(self, path: str | Path) -> None:
         """Writes its secret key, readable by its owner alone; whole or not at all. A file that has something else is not replaced."""
         file = Path(path)
-        if file.exists() and _content(file) != self.to_bytes():
+        if file.exists() and read_bytes(file) != self.to_bytes():
             raise FileError(
                 f"{file}: there is another key, or another file, which this key would replace; name another path"
             )
@@ -368,6 +372,10 @@ class Server:
         self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Event | None = None
     ) -> list[Ciphertexts]:
         """Executes on each of several requests of the client, in order."""
+        if not isinstance(requests, Sequence):
+            raise InputError(
+                f"requests are {type(requests).__name__}; give a list of pf.Ciphertexts, or one to `execute`"
+            )
         return [self.execute(request, progress=progress, cancel=cancel) for request in requests]
 
 

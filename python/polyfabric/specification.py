@@ -15,10 +15,10 @@ from typing import Any
 
 from .errors import FileError, InputError, ParameterError
 from .execution import make_plan
+from .files import write_text
 from .keys import SCHEMES
 from .language.shapes import written
 from .language.traced import TracedProgram
-from .reports import write_text
 from .reports.units import security as security_text
 from .schemes.context import Context
 from .schemes.elements import ElementContext

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import Error, FileError, ParameterError
 from .execution import execute
+from .files import write_text, write_together
 from .keys import (
     CLIENT,
     PUBLIC,
@@ -26,11 +27,10 @@ from .keys import (
     matching,
     present,
 )
-from .reports import write_text, write_together
 from .reports.units import security as security_text
 from .schemes.context import STANDARD_SECURITY, ClientKey, ServerKey, Values
 from .schemes.options import PlanOptions
-from .schemes.plan import Plan, plain
+from .schemes.plan import Plan, is_right, plain
 
 if TYPE_CHECKING:
     from .language.traced import TracedProgram
@@ -96,11 +96,16 @@ class Decrypted:
     expected: dict[str, Any] | None = None
     error: dict[str, float] | None = None
     """By output: how many values are wrong; with CKKS, the largest error of a slot."""
+    rounding: float = 0.0
+    """What the clear program's own rounding may leave of a 0, with CKKS."""
 
     @property
     def correct(self) -> bool | None:
         """Whether every output is the clear program's; nothing if that is not known."""
-        return None if self.error is None else all(self.error[name] <= self.bound[name] for name in self.error)
+        if self.error is None or self.expected is None:
+            return None
+        expected, bound = self.expected, self.bound
+        return all(is_right(error, bound[name], expected[name], self.rounding) for name, error in self.error.items())
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data."""
@@ -217,7 +222,8 @@ class Steps:
         if not (self.folder / EXPECTED).exists():
             return Decrypted(outputs, bounds)
         expected = _read(self.folder / EXPECTED, found)
-        return Decrypted(outputs, bounds, planned.program.shaped(expected), planned.errors(found, expected))
+        errors, shaped = planned.errors(found, expected), planned.program.shaped(expected)
+        return Decrypted(outputs, bounds, shaped, errors, planned.rounding())
 
     def outputs(self, *, flood: float | None = None) -> dict[str, Any]:
         """What `decrypt` reads, compared with nothing."""

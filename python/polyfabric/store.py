@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 from threading import Lock
 
-from .errors import InputError
+from .errors import InputError, shown
+from .files import made_folder
 from .language.traced import TracedProgram
 from .sides import EvaluationKey, Server
 
@@ -28,18 +29,21 @@ class KeyStore:
         circuit_privacy: float | None = None,
         public: bool = False,
     ) -> None:
+        if not isinstance(most_bytes, int) or most_bytes < 0:
+            raise InputError(f"most_bytes={shown(most_bytes)}; give the bytes of memory for keys, from 0")
         self.program = program
-        self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder = made_folder(folder)
         self._most_bytes = most_bytes
         self._threads = threads
         self._circuit_privacy = circuit_privacy
         self._public = public
         self._servers: OrderedDict[str, Server] = OrderedDict()
+        self._puts: Counter[str] = Counter()
         self._lock = Lock()
+        self._writing = Lock()
 
     def _path(self, client: str) -> Path:
-        if not NAME.fullmatch(client):
+        if not isinstance(client, str) or not NAME.fullmatch(client):
             raise InputError(
                 f"a client is called by up to 64 letters, digits, - and _, not {client!r}; choose such a name"
             )
@@ -54,23 +58,30 @@ class KeyStore:
         """Keeps a client's key, in the place of an earlier one, once it is found to serve the program."""
         path = self._path(client)
         server = self._made(key)
-        key.save(path)
-        with self._lock:
-            self._keep(client, server)
+        # In the order in which files are written.
+        with self._writing:
+            key.save(path)
+            with self._lock:
+                self._puts[client] += 1
+                self._keep(client, server)
 
     def server(self, client: str) -> Server:
         """The server of a client, whose key is read from its file if it is not in memory."""
         path = self._path(client)
-        with self._lock:
-            if client in self._servers:
-                self._servers.move_to_end(client)
-                return self._servers[client]
-        if not path.exists():
-            raise InputError(f"there is no key of client {client!r}; send its evaluation key first")
-        server = self._made(EvaluationKey.load(path))
-        with self._lock:
-            self._keep(client, server)
-        return server
+        while True:
+            with self._lock:
+                if client in self._servers:
+                    self._servers.move_to_end(client)
+                    return self._servers[client]
+                puts = self._puts[client]
+            if not path.exists():
+                raise InputError(f"there is no key of client {client!r}; send its evaluation key first")
+            server = self._made(EvaluationKey.load(path))
+            with self._lock:
+                # A key that came meanwhile is in the file's place.
+                if puts == self._puts[client]:
+                    self._keep(client, server)
+                    return server
 
     def _keep(self, client: str, server: Server) -> None:
         self._servers[client] = server

@@ -102,8 +102,8 @@ SHOWN_RING = "N=2^14"
 
 
 def speed(beside_tfhe_rs: dict[str, Any], beside_lattigo: dict[str, Any]) -> Rows:
-    """The operations of programs: look-ups alone and in the largest batch beside tfhe-rs, products and rotations of slots beside Lattigo."""
-    work = {1: "look-up", 64: "64 look-ups, each"}
+    """The operations of programs: PBS alone and in the largest batch beside tfhe-rs, products and rotations of slots beside Lattigo."""
+    work = {1: "PBS", 64: "64 PBS, each"}
     lines = [
         (f"{work[row['batch']]}, {row['set']}", _ms(row["ours_ms"]), _ms(row["peer"]["ms"]), _ratio(row["peer"]))
         for row in _tfhe_rows(beside_tfhe_rs)
@@ -154,7 +154,7 @@ def bootstrapping(found: dict[str, Any]) -> Rows:
     return table
 
 
-INTEGERS = ("operation", "bits", "look-ups", "ours, ms", "tfhe-rs, ms", "", "on two threads", "", "")
+INTEGERS = ("operation", "bits", "PBS", "ours, ms", "tfhe-rs, ms", "", "on two threads", "", "")
 
 
 def integers(found: dict[str, Any]) -> Rows:

@@ -289,25 +289,25 @@ def widths_side_by_side(found: Row) -> Rows:
     return made
 
 
-SIDES = ("", "look-ups a second", "latency of one", "per mm²", "per W", "per GB/s", "bound by", "a look-up fails")
+SIDES = ("", "PBS a second", "latency of one", "per mm²", "per W", "per GB/s", "bound by", "a PBS fails")
 CHOICES = ("choice", "ms", "made of")
 RANGED = ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "HELR-1024", "ResNet-20", "Sorting", "MLP", "LoLA", "LeNet")
 FAST = (
     "machine",
-    "look-ups",
+    "PBS",
     "wrong",
     "by the formula, worst key",
     "noise of right results",
     "by the formula, worst key",
     "saturated",
 )
-SIDES_SMALL = ("", "look-ups/s", "per W", "one fails", "with derived widths", "multipliers")
+SIDES_SMALL = ("", "PBS/s", "per W", "one fails", "with derived widths", "multipliers")
 WIDTHS = (
     "",
     "key",
     "forward / twiddle",
     "inverse / twiddle",
-    "a look-up fails",
+    "a PBS fails",
     "throughput",
     "multipliers",
     "key traffic",
@@ -320,10 +320,10 @@ WORDS = (
     "transform noise, predicted",
     "measured",
     "message",
-    "a look-up fails",
+    "a PBS fails",
     "with exact products",
 )
-APPLICATIONS = ("program", "key switch", "look-ups", "published, s", "set A, s", "set B, s", "set C, s")
+APPLICATIONS = ("program", "key switch", "PBS", "published, s", "set A, s", "set B, s", "set C, s")
 OPERATIONS = ("operation", "N", "bound of the units, ns", "model, ns", "published, ns")
 
 TABLES = {

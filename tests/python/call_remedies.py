@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from threading import Event
 from typing import Any
 
 import polyfabric as pf
-from polyfabric import execution, keys, machines, programs, store
+from polyfabric import execution, files, keys, machines, programs, store
+from polyfabric.reports import plots
 from polyfabric.schemes.options import PlanOptions
 
 SET, OTHER_SET, WEAK_SET, WEAK_CKKS = "polyfabric-1-p64-t32", "polyfabric-1-p128-t32", "toy-256-t64", "toy-12"
@@ -49,6 +51,26 @@ BITS, NUMBERS, VALUES = {"x": [0, 1]}, {"x": [0.5, -0.25, 0.125, 0.0]}, {"x": [1
 @pf.program(x=pf.Real.vector(4))
 def turned(x: pf.SlotValue) -> pf.SlotValue:
     return x * pf.rotate(x, 1)
+
+
+def own_machine(folder: Path, name: str) -> str:
+    """A machine file whose machine is called so."""
+    text = (Path(__file__).parents[2] / "examples" / "own-tfhe-machine.toml").read_text(encoding="utf-8")
+    (folder / "own.toml").write_text(text.replace('"kingfisher"', f'"{name}"', 1), encoding="utf-8")
+    return str(folder / "own.toml")
+
+
+def permuted() -> Any:
+    return programs.microbenchmark("permute", "12", 1)
+
+
+def doubled() -> bytes:
+    """Ciphertexts of which two have one name."""
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(buffer, "w") as archive:
+        for _ in range(2):
+            archive.writestr("x.in.ct", b"")
+    return buffer.getvalue()
 
 
 @dataclass(frozen=True)
@@ -356,6 +378,92 @@ FILES = [
             store.KeyStore(REALS, at).server("ada").execute(request()),
         ),
     ),
+    call(
+        lambda at: store.KeyStore(REALS, at).put(5, client().evaluation_key),  # type: ignore[arg-type]
+        "not 5; choose such a name",
+        lambda at: store.KeyStore(REALS, at).put("5", client().evaluation_key),
+    ),
+    call(
+        lambda at: store.KeyStore(REALS, at, most_bytes=-1),
+        "most_bytes=-1; give the bytes of memory for keys, from 0",
+        lambda at: store.KeyStore(REALS, at, most_bytes=0),
+    ),
+    call(
+        lambda at: files.expect_file(at / "none" / "x.json"),
+        "x.json: cannot write (No such file or directory); check that the folder exists",
+        lambda at: files.expect_file(at / "x.json"),
+    ),
+    call(
+        lambda at: plots.expect_kind(at / "x.svgg"),
+        "x.svgg: plots are not drawn as svgg; name it .svg, .pdf or .png",
+        lambda at: [plots.expect_kind(at / f"x.{kind}") for kind in ("svg", "pdf", "png")],
+    ),
+    call(
+        lambda at: machines.load(own_machine(at, "../x")),
+        "`name` is '../x'; give one of letters, digits and dashes",
+        lambda at: machines.load(own_machine(at, "my-machine-2")),
+    ),
+    call(
+        lambda at: (element_keys(WEAK_SET).save(at), pf.Keys.generate(WEAK_SET).save(at)),
+        "there is another key, which this one would replace; name another folder",
+        lambda at: (element_keys(WEAK_SET).save(at), pf.Keys.generate(WEAK_SET).save(at / "other")),
+    ),
+    call(
+        lambda at: ((at / keys.SERVER).mkdir(), element_keys(WEAK_SET).save(at)),
+        "cannot write, it is a folder; move it away, or name another place",
+        lambda at: ((at / keys.SERVER).mkdir(), element_keys(WEAK_SET).save(at / "other")),
+    ),
+    call(
+        lambda _: pf.Ciphertexts({"../x": b""}, ".in.ct"),
+        "is no name of an input or an output, which has letters, digits and _ - + . alone",
+        lambda _: pf.Ciphertexts.from_bytes(request().to_bytes()),
+    ),
+    call(
+        lambda _: pf.Ciphertexts.from_bytes(doubled()),
+        "two of them have one name; send what to_bytes() gives",
+        lambda _: pf.Ciphertexts.from_bytes(request().to_bytes()),
+    ),
+    call(
+        lambda _: programs.planned("pbs", PlanOptions(machine=pf.machine("f1"))),
+        "f1 executes programs of CKKS and BGV, and pbs is of TFHE; name a machine of that family",
+        lambda _: programs.planned("pbs", PlanOptions(machine=pf.machine("strix"), max_failure=0)),
+    ),
+    call(
+        lambda at: ((at / "x.bin").write_text("{"), pf.machine("f1").load(permuted(), at / "x.bin")),
+        "x.bin: the compiled `permute` cannot be used: this is no compiled program",
+        lambda at: (
+            pf.machine("f1").map(permuted()).save(at / "x.bin"),  # type: ignore[attr-defined]
+            pf.machine("f1").load(permuted(), at / "x.bin"),
+        ),
+    ),
+    call(
+        lambda _: client().encrypt(None),  # type: ignore[arg-type]
+        "inputs are NoneType; give a dictionary with x",
+        lambda _: client().encrypt(NUMBERS),
+    ),
+    call(
+        lambda _: server().execute_batch(request()),  # type: ignore[arg-type]
+        "give a list of pf.Ciphertexts, or one to `execute`",
+        lambda _: (server().execute_batch([request()]), server().execute(request())),
+    ),
+    call(
+        lambda _: ELEMENTS.simulate(5, parameters=SET),  # type: ignore[arg-type]
+        "a machine is 5; give its name, a file of yours, or pf.machine of one",
+        lambda _: (ELEMENTS.simulate("strix", max_failure=0), ELEMENTS.simulate(pf.machine("strix"), max_failure=0)),
+    ),
+    *[
+        call(lambda _, wrong=wrong: ELEMENTS.plan(**wrong), words, lambda _, right=right: ELEMENTS.plan(**right))
+        for wrong, words, right in (
+            ({"unroll": 3}, "unroll=3; give 1, 2 or 4", {"unroll": 2}),
+            ({"unroll": "2"}, "unroll='2'; give 1, 2 or 4", {"unroll": 4}),
+            (
+                {"security": 10**5000},
+                "an integer of 16,610 bits; give a number of bits, such as 128",
+                {"security": 128},
+            ),
+            ({"max_failure": 10**5000}, "an integer of 16,610 bits (--max-failure) is log2", {"max_failure": -40}),
+        )
+    ],
 ]
 
 

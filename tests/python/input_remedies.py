@@ -63,6 +63,19 @@ INPUTS = [
     Given({"x": TEXT}, 5, "give one of at most 4 bytes", "ab"),
     Given({"x": TEXT}, "abcde", "of 5 bytes, but text of 4 bytes takes at most 4; shorten it", "abcd"),
     Given({"x": TEXT}, "abcde", "or declare it pf.Text(5)", "abcde", {"x": pf.Text(5)}),
+    *[
+        Given({"x": TEXT}, wrong, words, right)
+        for wrong, words, right in (
+            ("ab\0", "has a 0 as byte 2, which fills texts up behind their end; leave it out", "ab"),
+            (b"a\0b", "has a 0 as byte 1", "ab"),
+            (
+                "a\ud83d",
+                "half a surrogate pair at index 1, which UTF-8 does not write; give the whole ch",
+                "\U0001f600",
+            ),
+        )
+    ],
+    Given({"x": TEXT}, "a\0b", "or declare a vector of pf.UInt(8)", [97, 0, 98, 0], {"x": U8.vector(4)}),
     Given({"x": TEXT}, [97, 98], "or declare it pf.Text(2)", "ab", {"x": pf.Text(2)}),
     Given({"x": RV}, MASKED, "fill them in first", MASKED.filled(0)),
     Given({"x": R.vector(4)}, SQUARE, "give it .reshape(-1)", SQUARE.reshape(-1)),
@@ -70,10 +83,13 @@ INPUTS = [
     Given({"x": R.matrix(2, 2)}, [0.5, 0.25], "takes 4; give 4", [0.5, 0.25, 0, 0]),
     Given({"x": RV}, ["a"] * 4, "give numbers of that type", HALF),
     Given({"x": MV}, HALF, "scale and round it first", [4, -2, 1, 0]),
+    Given({"x": I3}, 10**5000, "an integer of 16,610 bits at index 0 is no integer[0..3]; correct the value", 3),
+    Given({"x": U8}, 10**5000, "an integer of 16,610 bits; give an integer of at most 8,192 bits", 255),
     Given({"x": R}, np.inf, "not finite; correct the data", 0.5),
     *[
         Given({"x": R}, value, f"declare it .bounded({bound})", value, {"x": R.bounded(float(bound))})
         for value, bound in ((1.0000001, "1.1"), (1234567.8, "1.3e+06"), (1.5, "1.5"), (-3, "3"))
     ],
+    Given({"x": R}, 1 + 1e-12, "holds 1.0000000000010001, beyond the bound 1 of its type; scale it", 1),
     Given({"x": R}, 1.79e308, "of its type; scale it", 1.79e308 / 2e308),
 ]

@@ -91,6 +91,24 @@ MIXED = [
     case({"x": I3}, lambda x: x % 0, "give another one", lambda x: x % 2, {"x": 3}, 1),
     case({"x": I3}, lambda x: x << -1, "shift by 0 to 62", lambda x: x << 1, {"x": 3}, 6),
     case({"x": pf.Text(4)}, lambda x: "b" in x, "use text.contains(part)", lambda x: x.contains("b"), {"x": "abc"}, 1),
+    *[
+        case({"x": pf.Text(4)}, wrong, "has a 0 as byte 1, which fills texts up", right, {"x": "ab"}, meant)
+        for wrong, right, meant in (
+            (lambda x: x.contains("b\0"), lambda x: x.contains("b"), 1),
+            (lambda x: x.endswith(b"b\0"), lambda x: x.endswith(b"b"), 1),
+            (lambda x: x.startswith("b\0"), lambda x: x.startswith("b"), 0),
+            (lambda x: x == "b\0", lambda x: x == "b", 0),
+            (lambda x: pf.mux(x == "ab", "b\0", "c") == "b", lambda x: pf.mux(x == "ab", "b", "c") == "b", 1),
+        )
+    ],
+    case(
+        {"x": pf.Text(4)},
+        lambda x: x.contains(5),
+        "give a str, bytes or an encrypted text",
+        lambda x: x.contains("5"),
+        {"x": "ab5"},
+        1,
+    ),
     case({"x": I3}, lambda x: x / 2, "use // and %", lambda x: (x // 2, x % 2)[0], {"x": 3}, 1),
     case(
         {"i": BITS2},

@@ -87,6 +87,7 @@ OF_TFHE = [
         ("and a vector has 1 to", ("inputs", 0, "length"), 0),
         ("do not carry integer[0..1]; get the specification again", ("inputs", 0, "step"), 1),
         ("and this one has none; get the specification again", ("outputs", 0, "error_bound"), None),
+        ("letters, digits and _ - + . alone; get the specification again", ("inputs", 0, "name"), "../x"),
         ("is no bound where values are told apart up to", ("outputs", 0, "error_bound"), 0.7),
         ("5 to 0 by 1 is no range of integers", ("inputs", 0, "element"), {"integer": [5, 0, 1]}),
     )

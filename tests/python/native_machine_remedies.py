@@ -111,6 +111,11 @@ PORT_HELD = (
     '"units.core.batch" = "16 ciphertexts"\n"memories.local.read_rate" = [4096, 8192]\n',
 )
 FAST_CLOCK = ("clock = { value = 1.2", "clock = { value = 1.5")
+LINK_RATE, POINT = 'rate = { value = 256, unit = "bits/cycle"', "point = { value = 64"
+ENERGY = (
+    'energy = { value = 3.92, unit = "pJ/bit", source = "O\'Connor et al., Fine-Grained DRAM, MICRO 2017: HBM2" }\n'
+)
+PHY = 'activity = ["hbm"]'
 INVERSES = 'count = { value = 1, unit = "units", source = "chosen: one inverse'
 THREE_INVERSES = (INVERSES, INVERSES.replace("1", "3", 1))
 ONE_SUM = ("accumulates = { value = true", "accumulates = { value = false")
@@ -169,6 +174,22 @@ OWN_FILES = [
         "the schedule has no unit class, channel class or memory",
         (('activity = ["decomposer"]', 'activity = ["rotator"]'),),
         (),
+    ),
+    own(
+        ((LINK_RATE, 'rate = { value = 10, unit = "GB/s"'),),
+        "Write a value that is a whole number of them",
+        ((LINK_RATE, 'rate = { value = 38.4, unit = "GB/s"'),),
+    ),
+    own(
+        ((POINT, POINT.replace("64", "16")),),
+        "give it at least twice the bits",
+        (),
+        ((POINT, POINT.replace("64", "80")),),
+    ),
+    own(
+        ((PHY, f'includes = ["hbm"]\n{PHY}'),),
+        "Name one as `channels.hbm`",
+        ((ENERGY, ""), (PHY, f'includes = ["channels.hbm"]\n{PHY}')),
     ),
     own((ONE_SUM,), "remove the count, or let the multipliers accumulate", WITHOUT_SUMS, ()),
     own((THREE_INVERSES,), "give at most as many as columns", (), ((INVERSES, INVERSES.replace("1", "2", 1)),)),

@@ -10,6 +10,7 @@ import polyfabric as pf
 from remedy import BIT, HALF, I3, I3V, MV, RV, U8, U8V, R, case
 
 I15, B3, UB = pf.Int(0, 15), pf.Bool.vector(3), pf.UInt(1)
+HUGE = 10**5000
 
 
 def put(x: pf.Value) -> pf.Value:
@@ -249,5 +250,41 @@ PYTHON = [
         {"x": 3},
         1,
     ),
+    *[
+        case({"x": I15}, wrong, words, right, {"x": 3}, 3)
+        for wrong, words, right in (
+            (
+                lambda x: {1: x, "1": x + 1},
+                "returned two outputs called '1'; give each a name",
+                lambda x: {"result": x, "1": x},
+            ),
+            (lambda x: 5, "returned 5; return an encrypted value", lambda x: x),
+            (lambda x: {}, "has no output; return at least one value", lambda x: {"result": x}),
+            (lambda x: pf.lookup(x, []), "is empty; give one entry for each", lambda x: pf.lookup(x, range(16))),
+        )
+    ],
+    case(
+        {"x": pf.UInt(2)},
+        lambda x: pf.Table([], U8)[x],
+        "has no entries; give one for each value of its index",
+        lambda x: pf.Table(range(4), U8)[x],
+        {"x": 3},
+        3,
+    ),
+    *[
+        case(
+            {"x": I15, "u": U8},
+            wrong,
+            "has thousands of digits, more than any type holds; give a smaller",
+            right,
+            {"x": 3, "u": 1},
+            4,
+        )
+        for wrong, right in (
+            (lambda x, u: x + HUGE, lambda x, u: x + 1),
+            (lambda x, u: pf.lookup(x, lambda v: HUGE), lambda x, u: pf.lookup(x, lambda v: v + 1)),
+            (lambda x, u: u * -HUGE, lambda x, u: u * 4),
+        )
+    ],
     case({"x": I15}, lambda x: x.step(2.5), "give an integer from 1", lambda x: x.step(64), {"x": 3}, 3),
 ]

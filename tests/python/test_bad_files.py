@@ -11,7 +11,7 @@ import polyfabric as pf
 import pytest
 from calls import called
 from damage import cut, flip, longer, newer, other
-from polyfabric.reports import write_together
+from polyfabric.files import write_together
 
 MACHINE = Path(__file__).parents[2] / "machines" / "morphling.toml"
 RUN = ("run", "pbs+ks", "--params", "toy-256", "--keys", "keys", "--max-failure", "0")
@@ -154,6 +154,13 @@ def test_keys_are_written_together_or_not_at_all(tmp_path):
     with pytest.raises(pf.FileError, match="no space is left"):
         write_together(tmp_path, {"client.key": write, "server.key": full})
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
+    # What was there stays, also where it is the last that cannot be written.
+    (tmp_path / "client.key").write_text("old")
+    (tmp_path / "server.key").mkdir()
+    with pytest.raises(pf.FileError, match="it is a folder"):
+        write_together(tmp_path, {"client.key": write, "server.key": write})
+    assert (tmp_path / "client.key").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["client.key", "other", "server.key"]
     write_together(tmp_path / "new" / "keys", {"client.key": write, "server.key": write})
     assert sorted(path.name for path in (tmp_path / "new" / "keys").iterdir()) == ["client.key", "server.key"]
 

@@ -59,6 +59,8 @@ NO_CASE = {
     "which was accepted": "a failure that no test waits for; its remedies are those of a set or of widths that are named",
     "not a Python file": "of a file that ends in .py the interpreter never says so",
     "cannot remove the output": "the operating system's, which a test run by root does not meet",
+    "the working folder is gone": "the remedy is another folder; test_command_ends.py goes there",
+    "{target}: cannot write ({error.strerror})": "the operating system's, which a test run by root does not meet",
     "run --step encrypt first": "the operating system's, of a file that has just been there",
 }
 """Words of messages whose remedy no test takes, and why."""

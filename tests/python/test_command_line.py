@@ -271,6 +271,68 @@ def test_files_of_another_program_are_told_as_such_before_levels_and_sets(polyfa
         assert polyfabric("run", f"own.py:{ours}", "--keys", "k", "--step", "execute").status == 0
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "explore strix --plot",
+        "compare pbs --plot",
+        "reproduce strix --plot",
+        "widths --params strix-I --machine strix --plot",
+        "widths --params strix-I --machine strix --out",
+        "simulate pbs --machine strix --timeline",
+        "simulate permute --machine f1 --streams",
+        "simulate permute --machine f1 --save",
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(polyfabric, monkeypatch, tmp_path, line):
+    monkeypatch.setattr("polyfabric.machines.load", lambda *_: pytest.fail("a machine is read"))
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.svg").mkdir()
+    for path, why in (("no/x.svg", "No such file or directory"), ("file/x.svg", "Not a directory")):
+        done = polyfabric(*line.split(), path)
+        assert (done.status, done.out) == (2, "")
+        assert f"{path}: cannot write ({why}); check that the folder exists and that you may write there" in done.err
+    assert polyfabric(*line.split(), "folder.svg").status == 2
+
+
+def test_a_plot_of_no_kind_is_refused_before_the_work(polyfabric):
+    for name, kind in (("x.svgg", "svgg"), ("x", "a file without a kind")):
+        done = polyfabric("explore", "strix", "--plot", name)
+        assert done.status == 2
+        assert f"{name}: plots are not drawn as {kind}; name it .svg, .pdf or .png" in done.err
+
+
+@pytest.mark.parametrize("line", ["explore strix", "compare pbs", "reproduce strix", "simulate pbs --machine strix"])
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(polyfabric, tmp_path, line):
+    (tmp_path / "file").touch()
+    done = polyfabric(*line.split(), "--report", "file/r")
+    assert (done.status, done.out) == (2, "")
+    assert "file/r: cannot make this folder (Not a directory); name another one" in done.err
+
+
+SMALL = """
+import polyfabric as pf
+
+
+@pf.program(x=pf.Real.vector(4))
+def square(x):
+    return x * x
+"""
+
+
+def test_small_numbers_are_shown_and_those_that_are_lost_are_not_correct(polyfabric, tmp_path):
+    (tmp_path / "own.py").write_text(SMALL)
+    lost = polyfabric("run", "own.py", "--input", "x=1e-7,1e-7,0,0")
+    assert lost.status == 1
+    assert "nothing is left of result, whose numbers go up to 1.0e-14: give larger inputs" in " ".join(lost.out.split())
+    small = polyfabric("run", "own.py", "--input", "x=1e-3,1e-3,0.5,0")
+    assert small.status == 0
+    assert "[1.000e-06, 1.000e-06, 0.25000, 0.00000]" in " ".join(small.out.split())
+    for step, status in (("encrypt", 0), ("execute", 0), ("decrypt", 1)):
+        given = ("--input", "x=1e-7,0,0,0") if step == "encrypt" else ()
+        assert polyfabric("run", "own.py", "--keys", "k", "--step", step, *given).status == status
+
+
 def test_run_in_three_steps_through_files(polyfabric_process, tmp_path):
     client, server = tmp_path / "client", tmp_path / "server"
     server.mkdir()
@@ -373,6 +435,8 @@ def test_machines(polyfabric):
     assert shown.status == 0
     for words in ("source", "assumption", "fft_rate", "(default)"):
         assert words in shown.out
+    shown = " ".join(polyfabric("machines", "fpt").out.split())
+    assert "chip: its power is that of the memory of channels.hbm too" in shown
 
 
 def test_every_figure_of_a_machine_has_a_source(polyfabric):

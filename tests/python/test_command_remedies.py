@@ -27,6 +27,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "own.py": FILE,
         "own.json": '{"x": [1, 0, 0.5, 0]}',
         "bad.json": "{x}",
+        "twice.json": '{"x": [1], "x": [2]}',
+        "deep.json": "[" * 100_000,
+        "long.json": '{"x": ' + "1" * 6000 + "}",
         "list.json": "[1, 2]",
         "own.txt": "....\n.##.\n.##.\n....\n",
     }.items():

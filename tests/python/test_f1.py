@@ -16,7 +16,7 @@ from polyfabric.apps.matvec import matvec
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
-from polyfabric.papers.f1_figures import figure_9, table_5, table_5_means
+from polyfabric.papers.f1_figures import figure_9, table_5, table_5_means, units_at_work, utilisation
 from polyfabric.statements import Add, Mul, Program, Rotate
 
 SMALL = {"degree": 1024, "limbs": 8, "rows": 2}
@@ -149,6 +149,20 @@ def test_figure_9_divides_what_the_report_has(permuted):
     assert values["compulsory minimum"] == (traffic["hints"] + traffic["inputs_outputs"]) / 2**20
     watts = [row["value"] for row in beside if row["beside"][2] == "W"]
     assert sum(watts[:-1]) == pytest.approx(watts[-1]) == pytest.approx(report["power_w"])
+
+
+def test_units_at_work_are_the_mean_of_all_units(permuted):
+    # A cluster has one NTT unit, one automorphism unit, two multipliers and two adders.
+    busy = permuted["utilisation"]
+    share = (busy["ntt"] + busy["automorphism"] + 2 * busy["multiply"] + 2 * busy["add"]) / 6
+    assert units_at_work(load("f1"), permuted) == pytest.approx(100 * share)
+    mean, *beside = utilisation({"one": 10.0, "other": 30.0})
+    assert (mean["id"], mean["value"], mean["beside"]) == ("section8.utilisation", 20.0, None)
+    assert [(row["beside"][1], row["value"]) for row in beside] == [
+        ("one: utilisation of the functional units", 10.0),
+        ("other: utilisation of the functional units", 30.0),
+    ]
+    assert utilisation({}) == []
 
 
 def test_table_5_is_relative_to_the_full_machine():

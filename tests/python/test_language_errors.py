@@ -103,6 +103,25 @@ def test_empty_range(snapshot):
     snapshot(without_lines(str(error.value)))
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pf.UInt,
+        pf.Text,
+        pf.Torus,
+        pf.Mod,
+        pf.Real.bounded,
+        pf.Bool.vector,
+        lambda huge: pf.Int(0, huge),
+        lambda huge: pf.Int(-huge, 0),
+        lambda huge: pf.Int(0, 1, step=huge),
+    ],
+)
+def test_a_number_of_thousands_of_digits(kind):
+    with pytest.raises(pf.ProgramError, match="is an integer of 16,610 bits; give a"):
+        kind(10**5000)
+
+
 @pf.program(x=pf.Int(0, 7), v=pf.Bool.vector(3))
 def small(x, v):
     return x + 1, ~v

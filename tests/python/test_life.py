@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +12,8 @@ import polyfabric as pf
 import pytest
 from polyfabric.apps import life
 from polyfabric.apps.life import GATES, drawn, following, play, prepare
+from polyfabric.cli import life_run
+from rich.console import Console
 
 pytestmark = pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
 
@@ -146,3 +150,13 @@ def test_what_the_command_refuses(polyfabric):
         done = polyfabric(*words)
         assert done.status == 2
         assert message in done.err, done.err
+
+
+def test_on_a_terminal_it_says_what_it_does_before_there_is_a_board(polyfabric, monkeypatch):
+    drawn = io.StringIO()
+    monkeypatch.setattr(life_run, "out", lambda: Console(file=drawn, force_terminal=True, width=80, markup=False))
+    done = polyfabric("run", "life", "--size", "3", "--generations", "1", "--params", TOY, "--max-failure", "0")
+    assert done.status == 0, done.err
+    before, board, _ = drawn.getvalue().partition("generation 0")
+    assert board
+    assert re.search(r"\w: (\d+ %|under way)", before)

@@ -202,7 +202,7 @@ def report(seconds=1e-3):
         "seconds": seconds,
         "cycles": 1e6,
         "stalls": {"key_switch_key": 1.0, "other_transfer": 1.0, "busy": 2.0},
-        "traffic_bytes": {"total": 1e9, "hints_again": 1e8},
+        "traffic_bytes": {"total": 1e9, "hints": 4e8, "hints_again": 1e8},
         "utilisation": {"ntt": 0.5},
         "energy_j": 0.1,
     }

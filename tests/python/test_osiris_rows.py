@@ -25,7 +25,7 @@ REPORT = {
     "seconds": 1e-3,
     "cycles": 1e6,
     "stalls": {"key_switch_key": 1.0, "other_transfer": 1.0, "busy": 2.0},
-    "traffic_bytes": {"total": 1, "hints_again": 0},
+    "traffic_bytes": {"total": 1, "hints": 0, "hints_again": 0},
     "utilisation": {"hbm": 1.0, "ntt": 0.5, "automorphism": 0.1},
     "energy_j": 1e-3,
 }
@@ -52,6 +52,15 @@ def timed(*_, **__):
     done.schedule(65536, REPORT)
     done.add("all", 1, FACTS, REPORT)
     return done
+
+
+def test_energy_that_is_not_known_is_told_so():
+    unknown = {**REPORT, "energy_j": None}
+    done = Timed()
+    done.schedule(65536, unknown)
+    done.add("all", 1, FACTS, unknown)
+    assert "energy unknown" in done.words
+    assert osiris._composition(FACTS, unknown).endswith("energy unknown")
 
 
 @contextmanager

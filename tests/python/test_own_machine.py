@@ -120,6 +120,27 @@ def test_a_wrong_file_is_refused_with_place_values_and_remedy(polyfabric, tmp_pa
     assert told in " ".join(done.err.split())
 
 
+@pytest.mark.parametrize("name", ["", "  ", "../../x", "..", "a\\\\b", "a\\u001b[31m"])
+def test_a_name_that_is_none_is_refused(polyfabric, tmp_path, name):
+    (tmp_path / "mine.toml").write_text(TORUS.read_text().replace('"kingfisher"', f'"{name}"', 1))
+    done = polyfabric("machines", "mine.toml")
+    assert done.status == 2
+    assert "; give one of letters, digits and dashes" in done.err
+
+
+def test_what_a_file_says_is_printed_as_it_is(polyfabric, tmp_path):
+    text = TORUS.read_text().replace('"kingfisher"', '"[red]king[green]"', 1)
+    text = text.replace('title = "Kingfisher', 'title = "[bold] x', 1).replace('source = "', 'source = "[see 3] ')
+    (tmp_path / "mine.toml").write_text(text.replace('title = "[bold] x', 'title = "[/bold] x'))
+    done = polyfabric("machines", "mine.toml")
+    assert done.status == 0, done.err
+    assert "[red]king[green]  [/bold] x" in done.out
+    assert "[see 3] chosen" in done.out
+    simulated = polyfabric("simulate", "pbs+ks", "--params", "strix-I", "--max-failure", "0", "--machine", "mine.toml")
+    assert simulated.status == 0, simulated.err
+    assert "[red]king[green]" in simulated.out
+
+
 def test_without_a_set_a_built_in_program_takes_one_that_the_machine_holds(polyfabric):
     # The usual set has ciphertexts of three polynomials, and this machine multiplies two columns.
     usual = polyfabric("simulate", "pbs", "--machine", str(TORUS), "--params", programs.DEFAULT_SET_ON_MACHINE)

@@ -58,12 +58,14 @@ def test_a_program_that_fails_leaves_the_others(monkeypatch):
     monkeypatch.setattr(f1, "_composition", lambda planned, report: "why")
     monkeypatch.setattr(f1, "_compilers_choice", lambda cell, *_: predicted(cell, 1.0, "why", ["Table 3", "x", "ms"]))
     monkeypatch.setattr(f1, "figure_9", lambda *_: [])
+    monkeypatch.setattr(f1, "units_at_work", lambda *_: 40.0)
     monkeypatch.setattr(f1, "table_5", lambda name, *_: [predicted(f"table5.{name}.ntt", 2.0, "why")])
     found = {made["id"]: made for made in f1.applications(None) if made["beside"] is None}
     assert found["table3.bgv_bootstrapping"]["failure"] == "the scratchpad is full"
     assert found["figure9b.computation.bgv_bootstrapping"]["failure"] == "the scratchpad is full"
     assert found["table3.ckks_bootstrapping"]["value"] == 1.0
     assert found["table5.gmean.ntt"]["value"] == 2.0
+    assert found["section8.utilisation"]["value"] == 40.0
 
 
 def test_a_program_that_the_other_scheduler_cannot_order_is_no_fault():

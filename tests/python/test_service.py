@@ -134,3 +134,12 @@ def test_a_kill_in_the_middle_of_a_step_loses_nothing_but_the_step(
         answer = run(address)
     found = client.decrypt(pf.Ciphertexts.from_bytes(answer.content))
     assert found == {"accepted": 1, "surplus": 20}
+
+
+def test_the_example_client_says_that_there_is_no_service():
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "client.py", "http://127.0.0.1:9"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("http://127.0.0.1:9 does not answer (")
+    assert done.stderr.endswith("start the service: uvicorn --app-dir examples service:app\n")

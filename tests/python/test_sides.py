@@ -314,6 +314,25 @@ def test_a_store_keeps_no_more_in_memory_than_it_may(tmp_path: Any) -> None:
     store.server("ada").execute(clients["ada"].encrypt({"x": [0.5] * 4}))
 
 
+def test_a_store_serves_no_key_older_than_the_last_one_put(tmp_path: Any, monkeypatch: Any) -> None:
+    spec = pf.Specification.of(reals)
+    old, new, other = (pf.Client(spec) for _ in range(3))
+    store = pf.KeyStore(reals, tmp_path, most_bytes=1)
+    store.put("ada", old.evaluation_key)
+    store.put("bob", other.evaluation_key)
+    load = pf.EvaluationKey.load
+
+    def meanwhile(path: Any) -> pf.EvaluationKey:
+        found = load(path)
+        monkeypatch.setattr(pf.EvaluationKey, "load", load)
+        store.put("ada", new.evaluation_key)
+        return found
+
+    monkeypatch.setattr(pf.EvaluationKey, "load", meanwhile)
+    answer = store.server("ada").execute(new.encrypt({"x": [0.5] * 4}))
+    np.testing.assert_allclose(new.decrypt(answer)["result"], [0.75] * 4, atol=1e-6)
+
+
 def test_a_key_is_not_saved_over_another(tmp_path: Any) -> None:
     path = tmp_path / "client.key"
     client, other = (pf.Client(pf.Specification.of(elements)) for _ in range(2))

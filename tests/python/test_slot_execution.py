@@ -688,10 +688,12 @@ def test_what_by_its_bound_is_all_error_runs_where_errors_are_measured():
     assert (lost.unbounded, lost.correct) == (["result"], False)
 
 
-def test_numbers_that_happen_to_be_small_are_within_their_bound_and_no_fault():
+def test_numbers_that_are_smaller_than_their_error_are_not_correct():
     done = faint(0.5).run({"x": np.full(64, 1e-12)}, parameters="toy-10")
-    assert (done.unbounded, done.correct) == (["result"], True)
-    assert faint(0.5).run({"x": np.zeros(64)}, parameters="toy-10").unbounded == []
+    assert 1e-12 < done.error["result"] <= done.bound["result"]
+    assert (done.unbounded, done.correct) == (["result"], False)
+    zeros = faint(0.5).run({"x": np.zeros(64)}, parameters="toy-10")
+    assert (zeros.unbounded, zeros.correct) == ([], True)
 
 
 def test_a_step_is_not_measured(tmp_path):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 from call_remedies import ELEMENTS, NUMBERS, REALS, SET, call, written
-from polyfabric import comparison, exploration, machines, reports, statements
+from polyfabric import comparison, exploration, files, machines, statements
 from polyfabric.apps import ckks_bootstrapping, life
 from polyfabric.apps.database import store
 from polyfabric.apps.digits import classify
@@ -168,19 +168,19 @@ REPORTS = [
         ),
     ),
     call(
-        lambda at: reports.made_folder(written(at / "file", "") / "folder"),
+        lambda at: files.made_folder(written(at / "file", "") / "folder"),
         "name another one",
-        lambda at: reports.made_folder(at / "folder"),
+        lambda at: files.made_folder(at / "folder"),
     ),
     call(
-        lambda at: reports.expect_folder(written(at / "file", "") / "folder"),
+        lambda at: files.expect_folder(written(at / "file", "") / "folder"),
         "name another one",
-        lambda at: reports.expect_folder(at / "folder"),
+        lambda at: files.expect_folder(at / "folder"),
     ),
     call(
-        lambda at: reports.write_text(at / "none" / "file", ""),
+        lambda at: files.write_text(at / "none" / "file", ""),
         "check that the folder exists",
-        lambda at: reports.write_text(at / "file", ""),
+        lambda at: files.write_text(at / "file", ""),
     ),
 ]
 

@@ -2,7 +2,7 @@
 
 use crate::contract::options::{Given, check_against};
 use crate::contract::{Family, Machine, MachineError, Mapper};
-use crate::engine::description::{Description, DescriptionLiteral, FigureError, FigureSpec};
+use crate::engine::description::{Description, DescriptionError, DescriptionLiteral, FigureError, FigureSpec};
 use crate::{f1, fpt, morphling, osiris, strix, torus_pipeline};
 
 /// Every mapper, by name.
@@ -88,7 +88,9 @@ pub fn parse(file: &str, text: &str) -> Result<Description, MachineError> {
 /// `machine`, if its figures go together. What is unknown is an error for whoever asks for it.
 fn together(machine: Description) -> Result<Description, MachineError> {
     match of(&machine)?.check(&machine) {
-        Ok(()) | Err(FigureError::Description(_)) => Ok(machine),
+        Ok(()) | Err(FigureError::Description(DescriptionError::Unknown { .. } | DescriptionError::Missing { .. })) => {
+            Ok(machine)
+        }
         Err(error) => Err(error.into()),
     }
 }

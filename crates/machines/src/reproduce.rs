@@ -20,7 +20,7 @@ pub enum Kind {
     PredictedUnderReading,
     /// It follows from another published result or another row: no second piece of evidence.
     Identity,
-    /// A choice was made after seeing the result, and nothing but the result speaks for it.
+    /// A choice that it hangs on was made after seeing the result, whatever else speaks for it.
     Calibrated,
     /// A published result that the machine file takes in, or a sum of such.
     Input,
@@ -73,7 +73,7 @@ impl Basis {
     pub const PREDICTED: Self = Self::plain(Kind::Predicted);
     /// It follows from another row.
     pub const IDENTITY: Self = Self::plain(Kind::Identity);
-    /// A choice was made after seeing the result.
+    /// A choice that it hangs on was made after seeing the result.
     pub const CALIBRATED: Self = Self::plain(Kind::Calibrated);
     /// The machine file takes it in.
     pub const INPUT: Self = Self::plain(Kind::Input);
@@ -176,6 +176,8 @@ struct Cell {
     value: Option<f64>,
     lower_bound: Option<f64>,
     upper_bound: Option<f64>,
+    /// From which other published numbers the bounds follow, where the cell's own is unknown.
+    derived: Option<String>,
     /// Why the model has no number.
     unmodelled: Option<String>,
 }
@@ -496,7 +498,12 @@ fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>, miss
     match (prediction, &cell.unmodelled) {
         (Some(prediction), _) => {
             let deviation = prediction.value.and_then(|model| cell.deviation(model));
-            Row { deviation, ..with_number(empty, prediction) }
+            let row = with_number(empty, prediction);
+            let reason = match &cell.derived {
+                Some(derived) => format!("{}; published: {derived}", row.reason),
+                None => row.reason,
+            };
+            Row { deviation, reason, ..row }
         }
         (None, Some(cause)) => Row { kind: Some(Kind::NotModelled), reason: cause.clone(), ..empty },
         (None, None) => match missing {
@@ -578,6 +585,7 @@ mod tests {
         unit = "%"
         lower_bound = 20.0
         upper_bound = 30.0
+        derived = "of two others"
         [[figure]]
         id = "c"
         table = "T"
@@ -658,6 +666,9 @@ mod tests {
         };
         assert_eq!((deviation(20.0), deviation(25.0), deviation(30.0)), (0.0, 0.0, 0.0));
         assert!((deviation(10.0) + 0.5).abs() < 1e-12 && (deviation(45.0) - 0.5).abs() < 1e-12);
+        // What the bound follows from is told with it.
+        let rows = rows(|table| table.add("b", Ok(25.0), &Basis::PREDICTED, "why"));
+        assert_eq!(rows[1].reason, "why; published: of two others");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 #[path = "contract/changes.rs"]
 mod changes;
+#[path = "contract/moved.rs"]
+mod moved;
 #[path = "contract/residue_family.rs"]
 mod residue_family;
 #[path = "contract/rounds.rs"]

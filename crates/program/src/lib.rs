@@ -7,6 +7,7 @@
 
 mod lexer;
 mod location;
+mod names;
 pub mod rns;
 pub mod tfhe;
 

@@ -2,7 +2,7 @@
 
 use crate::workers::cancel;
 use pyo3::prelude::*;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Calls closer together than this are dropped, except the last of a stage: the interpreter's lock is not free.
@@ -23,8 +23,12 @@ impl Callback {
     /// Tells how far `stage` has come. An exception of the function ends the work, which then raises it.
     pub fn tell(&self, stage: &str, done: u64, total: u64) {
         let Some(function) = &self.function else { return };
-        // A thread that finds another one telling has nothing newer to say.
-        let Ok(mut last) = self.last.try_lock() else { return };
+        // A thread that finds another one telling has nothing newer to say, unless it is the last.
+        let last = match done < total {
+            true => self.last.try_lock().ok(),
+            false => Some(self.last.lock().unwrap_or_else(PoisonError::into_inner)),
+        };
+        let Some(mut last) = last else { return };
         if done < total && last.is_some_and(|last| last.elapsed() < INTERVAL) {
             return;
         }

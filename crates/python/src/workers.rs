@@ -25,6 +25,9 @@ const LOOK: Duration = Duration::from_millis(25);
 /// Stack of a thread: what a main thread usually has, since all of an operation runs there.
 const STACK_BYTES: usize = 8 << 20;
 
+/// Pools that are kept for the next operation, at most: many at once are for those who come together.
+const MOST_IDLE: usize = 4;
+
 /// A pool and the token of its threads.
 struct Workers {
     process: u32,
@@ -69,7 +72,10 @@ impl Workers {
     }
 
     fn returned(self, _: Python<'_>) {
-        IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MOST_IDLE {
+            idle.push(self);
+        }
     }
 }
 

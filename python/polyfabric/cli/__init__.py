@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
+from typing import Any
 
 import click
 
 from .._native import instruction_set
 from ..errors import Error, InternalError
+from ..files import expect_working_folder
 from ..interrupts import INTERRUPTED, raise_again
 from .bench import bench
 from .compare import compare
@@ -25,8 +30,28 @@ from .simulate import simulate
 from .widths import widths
 
 
+class _UnreadError(Exception):
+    """Nobody reads the output any more. Click would end with status 1, as if a result were wrong."""
+
+
+@contextmanager
+def _reader_may_go() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _UnreadError from error
+
+
 class _Group(click.Group):
-    """A group whose unknown commands suggest the nearest known one."""
+    """A group whose unknown commands suggest the nearest known one, and whose reader may go."""
+
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:  # noqa: ANN401 - click's own
+        with _reader_may_go():
+            return super().make_context(*arguments, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what a command returns
+        with _reader_may_go():
+            return super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -66,12 +91,28 @@ for _command in (run, simulate, compare, explore, machines, params, reproduce, w
     cli.add_command(_command)
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""Of a file that the output goes to: files that a command writes have messages of their own."""
+
+
+def _forget_output() -> None:
+    """Lets what Python still holds for the output go nowhere as the process ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line; the process ends with status 0, 1 (an answer is wrong), 2 (the call is) or 3 (a defect)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What the terminal's encoding has no character for is no reason to fail.
+            stream.reconfigure(errors="replace")
     try:
         raise_again()
+        expect_working_folder()
         status = cli.main(args=given, prog_name="polyfabric", standalone_mode=False)
+        sys.stdout.flush()
     except (click.exceptions.Abort, KeyboardInterrupt):
         error_line("interrupted")
         sys.stdout.flush()
@@ -86,7 +127,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             traceback.print_exc()
         error_line(str(error))
         sys.exit(3 if isinstance(error, InternalError) else 2)
-    except BrokenPipeError:
-        sys.stderr.close()
+    except (BrokenPipeError, _UnreadError):
+        _forget_output()
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _forget_output()
+        error_line(f"standard output: cannot write ({error.strerror}); free some space, or write it somewhere else")
+        sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)

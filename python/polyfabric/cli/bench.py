@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from .. import benchmark
-from .console import grid, out, print_json, security_warnings
+from .console import grid, out, print_grid, print_json, security_warnings
 
 
 @click.command()
@@ -31,5 +31,5 @@ def bench(*, as_json: bool) -> int:
         )
         for row in found:
             table.add_row(row.operation, row.parameters, f"{row.milliseconds:.3g}", "right" if row.right else "wrong")
-        out().print(table)
+        print_grid(out(), table)
     return 0 if all(row.right for row in found) else 1

@@ -9,7 +9,9 @@ import click
 from ..comparison import BATCH, OWN, WIDTHS
 from ..comparison import compare as compared
 from ..errors import InputError
+from ..language.types import MOST_ELEMENTS
 from ..progress import bars
+from . import places
 from .console import out, print_json
 
 
@@ -28,7 +30,10 @@ from .console import out, print_json
     help="Parameter set, or one for each machine: M1=SET,M2=SET. Without it, a built-in program has a default one, and each machine chooses for others.",
 )
 @click.option(
-    "--batch", type=click.IntRange(1), metavar="N", help=f"Ciphertexts of a built-in program; {BATCH:,} without it."
+    "--batch",
+    type=click.IntRange(1, MOST_ELEMENTS),
+    metavar="N",
+    help=f"Ciphertexts of a built-in program; {BATCH:,} without it.",
 )
 @click.option(
     "--reading",
@@ -44,11 +49,18 @@ from .console import out, print_json
     show_default=True,
     help="TFHE: the widths of each machine's file; or beside them those derived for the set, and what they cost.",
 )
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw it: FILE.svg.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.plot,
+    metavar="FILE",
+    help="Draw it: FILE.svg.",
+)
 @click.option(
     "--report",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
+    callback=places.folder,
     metavar="DIR",
     help="Write report.html and report.json.",
 )

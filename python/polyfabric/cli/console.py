@@ -9,30 +9,54 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ..errors import SecurityWarning
 
+GAP = 2
+"""Spaces between the columns of a table."""
+
+LEAST_TEXT = 16
+"""Characters that a column of text is folded to, before a table is too wide."""
+
+BAD = "bold red"
+"""The style of what is wrong."""
+
+
+class _Output(Console):
+    """A console whose reader may go."""
+
+    def on_broken_pipe(self) -> None:
+        """Whoever reads no more has what it wanted: `main` ends without an error."""
+        raise BrokenPipeError
+
 
 def out() -> Console:
-    """The output stream; without a terminal, wide enough that tables are not folded."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=120)
+    """The output stream; without a terminal, wide enough that tables are not folded. What files and programs say is printed as it is, without markup."""
+    console = _Output(highlight=False, markup=False)
+    return console if console.is_terminal else _Output(highlight=False, markup=False, width=120)
 
 
 def error_line(message: str) -> None:
     """An error, on the error stream."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error:[/] {_plain(message)}")
+    _line(("error:", BAD), message)
 
 
 def warning_line(message: str) -> None:
     """A warning, on the error stream."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold yellow]warning:[/] {_plain(message)}")
+    _line(("warning:", "bold yellow"), message)
 
 
-def _plain(text: str) -> str:
-    return text.replace("[", "\\[")
+def _line(what: tuple[str, str], message: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(styled(what, f" {message}"))
+
+
+def styled(*parts: str | Text | tuple[str, str]) -> Text:
+    """Text of which some parts, each with its style, stand out."""
+    return Text.assemble(*parts)
 
 
 def print_json(data: Mapping[str, Any] | Sequence[Any]) -> None:
@@ -61,13 +85,35 @@ def security_warnings() -> Iterator[None]:
 
 def grid(*columns: str, title: str | None = None, left: int = 1) -> Table:
     """A table whose first `left` columns are text and whose others are numbers."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, GAP, 0, 0)
+    )
     for index, column in enumerate(columns):
         table.add_column(
             column,
             justify="left" if index < left else "right",
             header_style="bold",
             overflow="fold",
-            no_wrap=index == 0,
+            no_wrap=index == 0 or index >= left,
         )
     return table
+
+
+def print_grid(console: Console, table: Table) -> None:
+    """A table; where the terminal is too narrow for its numbers, its rows one under the other, each figure in a line of its own."""
+    wide = [max(cell_len(str(cell)) for cell in (column.header, *column.cells)) for column in table.columns]
+    least = [
+        size if column.no_wrap else min(size, LEAST_TEXT) for size, column in zip(wide, table.columns, strict=True)
+    ]
+    needed, own = sum(least) + GAP * len(least), console.width
+    if needed <= own or not console.is_terminal:
+        console.width = max(needed, own)
+        console.print(table)
+        console.width = own
+        return
+    headers = [str(column.header).strip() for column in table.columns]
+    longest = max(map(cell_len, headers))
+    for first, *others in zip(*(column.cells for column in table.columns), strict=True):
+        console.print(styled((str(first), "bold")))
+        for header, cell in zip(headers[1:], others, strict=True):
+            console.print(f"  {header:<{longest}}  {cell}")

@@ -9,7 +9,9 @@ import click
 
 from ..exploration import EXCHANGES, Task, axis, own_axes
 from ..exploration import explore as swept
+from ..language.types import MOST_ELEMENTS
 from ..progress import bars
+from . import places
 from .console import error_line, out, print_json
 
 _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHANGES.items())
@@ -32,7 +34,7 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
 )
 @click.option(
     "--batch",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST_ELEMENTS),
     default=640,
     show_default=True,
     metavar="N",
@@ -49,6 +51,7 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.plot,
     metavar="FILE",
     help="Draw area and performance: FILE.svg.",
 )
@@ -56,6 +59,7 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
     "--report",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
+    callback=places.folder,
     metavar="DIR",
     help="Write report.html and report.json.",
 )

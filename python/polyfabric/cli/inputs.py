@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +32,16 @@ def inputs(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
             continue
         content = read_file(Path(item))
         try:
-            data = json.loads(content)
+            data = json.loads(content, object_pairs_hook=partial(_object, item))
         except json.JSONDecodeError as error:
             raise InputError(f"{item}:{error.lineno}: {error.msg}; give a JSON object of inputs") from error
+        except RecursionError:
+            raise InputError(
+                f"{item}: its lists are nested too deeply to be read; an input is a list, or a list of rows"
+            ) from None
+        except ValueError as error:
+            # Of Python's own, for numbers of thousands of digits.
+            raise InputError(f"{item}: a number has too many digits to be read ({error}); correct it") from None
         if not isinstance(data, dict):
             raise InputError(f"{item}: a JSON object is needed, with one entry for each of {', '.join(program.inputs)}")
         twice = sorted(values.keys() & data.keys())
@@ -40,6 +49,15 @@ def inputs(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
             raise InputError(f"input {twice[0]!r} is given twice, in {item} too; give it once")
         values.update(data)
     return values
+
+
+def _object(file: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a JSON file, each of whose names is there once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise InputError(f"{file}: {twice!r} is given twice; give it once")
+    return found
 
 
 def of(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from rich.text import Text
 from ..apps.life import SIZE, Game, Generation, Step, drawn, play
 from ..errors import InputError
 from ..keys import CLIENT, SERVER, Keys, present
-from ..progress import ProgressHook, bars
+from ..progress import ProgressHook, bars, share, watched
 from ..reports.units import probability, scaled
-from .console import out, print_json, security_warnings
+from .console import BAD, out, print_json, security_warnings
 from .run_options import RunOptions
 
 GENERATIONS = 4
@@ -55,9 +55,21 @@ def run(options: RunOptions) -> int:
             with bars() as progress:
                 game = played(progress, None)
         elif console.is_terminal:
-            # The board itself shows how far it is: no bars beside it.
             with Live(Text(""), console=console, auto_refresh=False) as live:
-                game = played(None, lambda generation: live.update(_drawing(generation), refresh=True))
+                board = Text("")
+
+                def show(generation: Generation) -> None:
+                    nonlocal board
+                    board = _drawing(generation)
+                    live.update(board, refresh=True)
+
+                def tell(stage: str, done: int, total: int) -> None:
+                    # Under the board, which would move beside bars.
+                    live.update(Text.assemble(board, f"\n{stage}: {share(done, total)}"), refresh=True)
+
+                with watched(tell):
+                    game = played(tell, show)
+                live.update(board)
         else:
             with bars() as progress:
                 game = played(progress, lambda generation: console.print(_drawing(generation), end="\n\n"))
@@ -93,7 +105,7 @@ def _show(console: Console, game: Game) -> None:
     times = ", ".join(f"{name} {scaled(value, 's')}" for name, value in game.seconds.items())
     console.print(f"this run     {times}")
     if not game.correct:
-        console.print("[bold red]wrong: an encrypted generation differs from the clear one[/]")
+        console.print("wrong: an encrypted generation differs from the clear one", style=BAD)
     if game.simulation is not None:
         console.print()
         game.simulation.print(console)

@@ -17,9 +17,11 @@ from ..progress import bars, working
 from ..reports.units import bytes_text, probability, security
 from ..slot_parameters import SlotParameters, is_file
 from ..trials import trials
-from .console import grid, out, print_json, warning_line
+from .console import grid, out, print_grid, print_json, styled, warning_line
 from .params_gpu import show_gpu_elements, show_gpu_slots
 
+MOST_MESSAGE_BITS = 6
+"""Of a look-up's, with any set."""
 MOST_LOOKUPS = 10**8
 """Months of work; and their count fits everywhere."""
 GPU = "gpu"
@@ -42,7 +44,10 @@ GPU = "gpu"
     help="With --on: carry out COUNT look-ups of every set, or of NAME, by the machine's schedule, on fresh ciphertexts.",
 )
 @click.option(
-    "--message-bits", type=int, metavar="BITS", help="With --replay: messages of so many bits, carried or not."
+    "--message-bits",
+    type=click.IntRange(1, MOST_MESSAGE_BITS),
+    metavar="BITS",
+    help="With --replay: messages of so many bits, carried or not.",
 )
 @click.option(
     "--widths",
@@ -53,9 +58,7 @@ GPU = "gpu"
 @click.option(
     "--scheme",
     type=click.Choice(["tfhe", "ckks", "bgv"]),
-    default="tfhe",
-    show_default=True,
-    help="Whose sets to list.",
+    help="Whose sets to list: TFHE's without it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 @click.option("--toys", is_flag=True, help="Include the insecure sets that only tests use.")
@@ -66,12 +69,14 @@ def params(
     lookups: int | None,
     message_bits: int | None,
     widths: str,
-    scheme: str,
+    scheme: str | None,
     as_json: bool,
     toys: bool,
 ) -> None:
     """List the parameter sets with security, message space and failure probability; or show NAME, or a file.toml of yours with a set of
     CKKS or BGV."""
+    if scheme not in (None, "tfhe") and (lookups is not None or machine not in (None, GPU)):
+        raise InputError(f"look-ups and their widths are of TFHE's sets alone; leave --scheme {scheme} out")
     if lookups is not None:
         if machine is None:
             raise InputError("--replay carries look-ups out on machines; name them with --on")
@@ -92,7 +97,13 @@ def params(
         raise InputError("--message-bits and --widths are of look-ups that are carried out; add --replay COUNT")
     if machine is not None and machine != GPU:
         with working(f"measuring {machine}'s arithmetic on every set"):
-            measured = load(machine).findings()
+            of = load(machine)
+            if of.on_slots:
+                raise InputError(
+                    f"{machine} executes programs of CKKS and BGV, whose sets its widths do not change; name a machine of TFHE, or list "
+                    "those sets with --scheme"
+                )
+            measured = of.findings()
         found = [f for f in measured if name in (None, f["set"])]
         if name is not None and not found:
             raise InputError(
@@ -132,7 +143,7 @@ def params(
     if as_json:
         print_json([s.to_dict() for s in sets])
         return
-    out().print(_table(sets))
+    print_grid(out(), _table(sets))
     out().print(
         f"\nmessage bits: the widest padded message of which a look-up fails with 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most, the default, fresh (direct) "
         "and after a key switch (chained); beside it what that fails with, of none a single bit.\n"
@@ -145,19 +156,21 @@ def _on_elements(name: str | None, *, toys: bool) -> list[ParameterSet]:
     return [named(name)] if name is not None else [s for s in all_sets() if toys or s.family != "toy"]
 
 
-def _on_slots(name: str | None, scheme: str, *, toys: bool) -> list[dict[str, Any]] | None:
+def _on_slots(name: str | None, scheme: str | None, *, toys: bool) -> list[dict[str, Any]] | None:
     """The set of CKKS or BGV that is named, by itself or as a file, or all of `scheme`; none if it is TFHE's that are asked for."""
     if name is None:
-        if scheme == "tfhe":
+        if scheme in (None, "tfhe"):
             return None
         return [s for s in slot_sets() if s["scheme"] == scheme and (toys or s["family"] != "toy")]
     if is_file(name):
-        return [SlotParameters.load(name).to_dict()]
-    listed = [s for s in slot_sets() if s["name"] == name]
-    if listed:
-        return listed
-    variant = SlotParameters.named(name)
-    return None if variant is None else [variant.to_dict()]
+        found = [SlotParameters.load(name).to_dict()]
+    elif not (found := [s for s in slot_sets() if s["name"] == name]):
+        variant = SlotParameters.named(name)
+        found = [] if variant is None else [variant.to_dict()]
+    own = found[0]["scheme"] if found else "tfhe"
+    if scheme not in (None, own):
+        raise InputError(f"{name} is a set of {own.upper()}, not of {scheme.upper()}; leave --scheme out")
+    return found or None
 
 
 def _table(sets: list[ParameterSet]) -> Table:
@@ -215,7 +228,7 @@ def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
             _estimated(s["estimated_bits"]),
             s["family"],
         )
-    out().print(table)
+    print_grid(out(), table)
     if not detailed:
         out().print(
             "\nsecurity: the smaller of the published tables' and the lattice estimator's; estimator: what that gives, - where it was not run.\n"
@@ -249,7 +262,7 @@ def _findings(machine: str, found: list[dict[str, Any]]) -> None:
             probability(f["log2_failure"]),
             probability(f["log2_failure_exact"]),
         )
-    out().print(table)
+    print_grid(out(), table)
     out().print(
         f"\ntransform noise: standard deviation that {machine}'s fixed-point transform adds to a coefficient in one "
         f"external product, as a fraction of the torus. fits: fails with 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most, the default; "
@@ -278,12 +291,12 @@ def bits_text(bits: int) -> str:
 def _detail(chosen: ParameterSet) -> None:
     console = out()
     data = chosen.to_dict()
-    console.print(f"[bold]{chosen.name}[/]  {data['note']}")
+    console.print(styled((chosen.name, "bold"), f"  {data['note']}"))
     table = grid("figure", "value", "source", left=3)
     for key, value in data["figures"].items():
         shown = f"2^{value['log2_base']}, {value['levels']} levels" if isinstance(value, dict) else str(value)
         table.add_row(key, shown, data["sources"].get(key, "-"))
-    console.print(table)
+    print_grid(console, table)
     console.print(f"security {security(data['security_bits'])} bits", end="")
     claimed = data["claimed_security_bits"]
     stated = f"; its source states {claimed}" if claimed is not None else ""

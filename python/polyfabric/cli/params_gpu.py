@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from ..reports.units import bytes_text, number, scaled
-from .console import grid, out
+from .console import grid, out, print_grid
 
 
 def show_gpu_elements(found: dict[str, Any]) -> None:
@@ -54,6 +54,6 @@ def _show(found: dict[str, Any], table: Table) -> None:
         out().print(f"card here: {found['card']}")
     else:
         out().print(f"figures are for an {found['estimated_for']}; {found['no_card']}")
-    out().print(table)
+    print_grid(out(), table)
     for reason in dict.fromkeys(row["reason"] for row in found["sets"] if not row["served"]):
         out().print(f"not served: {reason}")

@@ -9,6 +9,7 @@ import click
 
 from ..progress import bars
 from ..reproduction import reproduction
+from . import places
 from .console import error_line, out, print_json
 
 
@@ -17,6 +18,7 @@ from .console import error_line, out, print_json
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.plot,
     metavar="FILE",
     help="Draw the deviations, and the paper's curves: FILE-1.svg and so on if there are several.",
 )
@@ -24,6 +26,7 @@ from .console import error_line, out, print_json
     "--report",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
+    callback=places.folder,
     metavar="DIR",
     help="Write report.html with plots, and report.json.",
 )

@@ -9,6 +9,7 @@ import click
 
 from .. import stages
 from ..computer import MOST_THREADS
+from ..language.types import MOST_ELEMENTS
 from . import run_applications, run_program
 from .run_options import RunOptions
 
@@ -28,7 +29,7 @@ from .run_options import RunOptions
     metavar="SET",
     help="Parameter set, of CKKS and BGV also a file.toml of yours; without it, one is chosen.",
 )
-@click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program.")
+@click.option("--batch", type=click.IntRange(1, MOST_ELEMENTS), metavar="N", help="Ciphertexts of a built-in program.")
 @click.option(
     "--image", type=click.IntRange(0), metavar="INDEX", help="digits, resnet20 and trained models: this held-out image."
 )

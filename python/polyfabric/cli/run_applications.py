@@ -20,7 +20,7 @@ from ..apps.trained_digits import CLASSIFIERS, resnet
 from ..apps.trained_digits.classifier import classify as classify_by
 from ..reports.units import probability
 from . import life_run, show_elements, show_slots
-from .console import out, print_json
+from .console import BAD, out, print_json, styled
 from .run_options import RunOptions
 from .show_trained import show_residual, show_trained
 
@@ -136,7 +136,7 @@ def _show_digits(console: Console, done: Classification) -> None:
     console.print(f"class        {right} of {len(done.images)} as labelled (held-out images 0 to {len(held_out) - 1})")
     show_elements.show_common(console, done.run)
     if not done.correct:
-        console.print("[bold red]wrong: the encrypted run differs from the clear network[/]")
+        console.print("wrong: the encrypted run differs from the clear network", style=BAD)
 
 
 def _show_image(console: Console, image: Image) -> None:
@@ -146,7 +146,7 @@ def _show_image(console: Console, image: Image) -> None:
     facts = [
         f"held-out image {image.index}",
         "",
-        f"decrypted class   [bold]{image.output}[/]",
+        styled("decrypted class   ", (str(image.output), "bold")),
         f"clear network     {image.expected}",
         f"true label        {image.label}",
         "",
@@ -155,7 +155,7 @@ def _show_image(console: Console, image: Image) -> None:
     art = ascii_art(np.asarray(image.pixels))
     console.print()
     for row in range(8):
-        console.print(f"    {art[row]}    {facts[row] if row < len(facts) else ''}")
+        console.print(styled(f"    {art[row]}    ", facts[row] if row < len(facts) else ""))
     console.print()
 
 
@@ -165,12 +165,8 @@ def _show_many(console: Console, images: list[Image]) -> None:
         row = images[start : start + 16]
         console.print("image    " + " ".join(f"{image.index:>3}" for image in row))
         console.print("class    " + " ".join(f"{image.output:>3}" for image in row))
-        console.print(
-            "label    "
-            + " ".join(
-                f"{image.label:>3}" if image.output == image.label else f"[red]{image.label:>3}[/]" for image in row
-            )
-        )
+        labels = [(f" {image.label:>3}", "" if image.output == image.label else "red") for image in row]
+        console.print(styled("label   ", *labels))
         console.print()
 
 
@@ -200,9 +196,9 @@ def _show_on_slots(console: Console, done: Any, *, operations: bool = True) -> N
             console.print(f"largest score     {done.found.index(max(done.found))}")
     else:
         console.print(f"query             {done.query!r} among {done.entries} encrypted entries")
-        console.print(f"decrypted         [bold]{done.found or '(no such entry)'}[/]")
+        console.print(styled("decrypted         ", (done.found or "(no such entry)", "bold")))
         console.print(f"in the clear      {done.expected or '(no such entry)'}")
     console.print()
     show_slots.show_common(console, done.run, operations=operations)
     if not done.correct:
-        console.print("[bold red]wrong: the encrypted run differs from the clear one[/]")
+        console.print("wrong: the encrypted run differs from the clear one", style=BAD)

@@ -11,10 +11,11 @@ from typing import Any
 
 from ..errors import InputError
 from ..execution import place
+from ..files import expect_folder
 from ..keys import CLIENT, SERVER, Keys, matching, present
 from ..machines import Machine
 from ..progress import ProgressHook, bars
-from ..reports import Report, expect_folder
+from ..reports import Report
 from ..schemes.options import PlanOptions
 from .console import security_warnings
 

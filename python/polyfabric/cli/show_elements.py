@@ -9,7 +9,7 @@ from rich.console import Console
 from ..reports.rows import circuit_privacy
 from ..reports.units import bytes_text, probability, scaled
 from ..schemes.elements import ElementResult
-from .console import grid
+from .console import BAD, grid, print_grid, styled
 
 SHOWN = 24
 """Values of an output that are printed."""
@@ -17,22 +17,20 @@ SHOWN = 24
 
 def show(console: Console, result: ElementResult) -> None:
     """Outputs beside those in the clear, and what the run took."""
-    console.print(f"[bold]{result.program}[/] on {result.on}")
+    console.print(styled((result.program, "bold"), f" on {result.on}"))
     table = grid("output", "decrypted", "expected", left=3)
     for name, values in result.outputs.items():
         table.add_row(name, _short(values), _short(result.expected[name]))
-    console.print(table)
-    verdict = (
-        "[green]equal to the clear program[/]" if result.correct else "[bold red]differs from the clear program[/]"
-    )
-    console.print(f"result       {verdict}")
+    print_grid(console, table)
+    verdict = ("equal to the clear program", "green") if result.correct else ("differs from the clear program", BAD)
+    console.print(styled("result       ", verdict))
     show_common(console, result)
 
 
 def _short(values: Any) -> str:  # noqa: ANN401 - an integer or a list
     if not isinstance(values, list) or len(values) <= SHOWN:
         return str(values)
-    return f"[{', '.join(map(str, values[:SHOWN]))}, .. {len(values)} in all]".replace("[", "\\[")
+    return f"[{', '.join(map(str, values[:SHOWN]))}, .. {len(values)} in all]"
 
 
 def show_common(console: Console, result: ElementResult) -> None:

@@ -8,8 +8,9 @@ from rich.console import Console
 
 from ..reports.slots import failure
 from ..reports.units import bytes_text, scaled, security
+from ..schemes.plan import magnitude
 from ..schemes.slots import SlotResult
-from .console import grid
+from .console import BAD, grid, print_grid, styled
 
 SHOWN = 6
 """Numbers of an output that are printed."""
@@ -17,7 +18,7 @@ SHOWN = 6
 
 def show(console: Console, result: SlotResult) -> None:
     """Outputs beside those in the clear, with their errors, and what the run took."""
-    console.print(f"[bold]{result.program}[/] with {result.scheme.upper()} on {result.on}")
+    console.print(styled((result.program, "bold"), f" with {result.scheme.upper()} on {result.on}"))
     exact = result.scheme == "bgv"
     table = grid(
         "output", "decrypted", "expected", "wrong" if exact else "error", *([] if exact else ["bound"]), left=3
@@ -26,7 +27,7 @@ def show(console: Console, result: SlotResult) -> None:
         error, bound = result.error[name], result.bound[name]
         figures = (f"{error:.0f}",) if exact else (f"{error:.1e}", f"{bound:.1e}")
         table.add_row(name, _short(values), _short(result.expected[name]), *figures)
-    console.print(table)
+    print_grid(console, table)
     show_common(console, result)
 
 
@@ -38,20 +39,21 @@ def _short(values: Any) -> str:  # noqa: ANN401 - a number, a list, or a list of
     rows, columns = len(values), len(values[0])
     shown = max(1, SHOWN // columns)
     more = f", .. {rows} x {columns} in all" if rows > shown or columns > SHOWN else ""
-    return f"\\[{', '.join(_row(row, '') for row in values[:shown])}{more}]"
+    return f"[{', '.join(_row(row, '') for row in values[:shown])}{more}]"
 
 
 def _row(values: list[complex], size: str) -> str:
     """The first numbers, and `size` if that is not all of them."""
     shown = ", ".join(_number(value) for value in values[:SHOWN])
     more = f", ..{size}" if len(values) > SHOWN else ""
-    return f"\\[{shown}{more}]"
+    return f"[{shown}{more}]"
 
 
 def _number(value: complex) -> str:
     if isinstance(value, int):
         return str(value)
-    return f"{value:.5f}"
+    # What is nearly 0 is told apart from it.
+    return f"{value:.5f}" if value == 0 or 0.01 <= abs(value) < 1e7 else f"{value:.3e}"
 
 
 def show_common(console: Console, result: SlotResult, *, operations: bool = True) -> None:
@@ -67,8 +69,12 @@ def show_common(console: Console, result: SlotResult, *, operations: bool = True
         verdict = f"within {result.error[name]:.1e} of the clear program ({bound})"
     if result.distance:
         verdict += f"; within {max(result.distance.values()):.1e} of its true functions, which polynomials stand for"
-    style = "green" if result.correct else "bold red"
-    console.print(f"result            [{style}]{verdict if result.correct else 'differs from the clear program'}[/]")
+    if not result.correct:
+        verdict = "differs from the clear program"
+        for name in result.unbounded:
+            if (size := magnitude(result.expected[name])) <= result.error[name]:
+                verdict += f"; nothing is left of {name}, whose numbers go up to {size:.1e}: give larger inputs"
+    console.print(styled("result            ", (verdict, "green" if result.correct else BAD)))
     facts, set_ = result.plan.facts, result.plan.facts["parameters"]
     console.print(
         f"parameters        {set_['name']}: degree {set_['ring_degree']}, logQP {set_['log2_q'] + set_['log2_p']:.0f}, "
@@ -97,4 +103,4 @@ def show_common(console: Console, result: SlotResult, *, operations: bool = True
         result.operations.print(console)
         beyond = result.first_beyond
         if beyond is not None:
-            console.print(f"[bold red]first beyond its bound: {beyond['op']} %{beyond['node']}, {beyond['place']}[/]")
+            console.print(f"first beyond its bound: {beyond['op']} %{beyond['node']}, {beyond['place']}", style=BAD)

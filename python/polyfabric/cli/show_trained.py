@@ -9,6 +9,7 @@ from ..apps.trained_digits import resnet
 from ..apps.trained_digits.classifier import Classification
 from ..reports.units import probability, scaled
 from . import show_slots
+from .console import BAD, styled
 
 
 def show_trained(console: Console, done: Classification) -> None:
@@ -27,10 +28,8 @@ def show_trained(console: Console, done: Classification) -> None:
     if run.simulation is not None:
         console.print()
         run.simulation.print(console)
-    verdict = (
-        "[green]equal to the clear program[/]" if done.correct else "[bold red]wrong: differs from the clear model[/]"
-    )
-    console.print(f"result       {verdict}")
+    verdict = ("equal to the clear program", "green") if done.correct else ("wrong: differs from the clear model", BAD)
+    console.print(styled("result       ", verdict))
 
 
 def show_residual(console: Console, done: resnet.Classification) -> None:
@@ -51,7 +50,7 @@ def show_residual(console: Console, done: resnet.Classification) -> None:
     console.print()
     show_slots.show_common(console, done.run)
     if not done.correct:
-        console.print("[bold red]wrong: the encrypted run differs from the clear network[/]")
+        console.print("wrong: the encrypted run differs from the clear network", style=BAD)
 
 
 def _show_image(console: Console, index: int, output: int, clear: int, label: int) -> None:
@@ -59,10 +58,10 @@ def _show_image(console: Console, index: int, output: int, clear: int, label: in
     facts = [
         f"held-out image {index}",
         "",
-        f"decrypted class   [bold]{output}[/]",
+        styled("decrypted class   ", (str(output), "bold")),
         f"clear model       {clear}",
         f"true label        {label}",
     ]
     console.print()
     for row, art in enumerate(ascii_art(split()[1].images[index])):
-        console.print(f"    {art}    {facts[row] if row < len(facts) else ''}")
+        console.print(styled(f"    {art}    ", facts[row] if row < len(facts) else ""))

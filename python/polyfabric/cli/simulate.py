@@ -10,6 +10,7 @@ from rich.console import Console
 
 from .. import _native, programs
 from ..errors import InputError
+from ..language.types import MOST_ELEMENTS
 from ..machines import Kernel, Mapped, MappedSlots, load
 from ..progress import working
 from ..reports import Report
@@ -17,7 +18,8 @@ from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slots import SlotPlan
-from .console import grid, out, print_json, security_warnings, warning_line
+from . import places
+from .console import grid, out, print_grid, print_json, security_warnings, warning_line
 from .machine_choices import machine_choices
 from .simulate_rounds import folded, steps
 
@@ -36,7 +38,12 @@ BATCH = 64
     metavar="SET",
     help="Parameter set, of CKKS and BGV also a file.toml of yours; without it, one is chosen.",
 )
-@click.option("--batch", type=click.IntRange(1), metavar="N", help="Ciphertexts of a built-in program; 64 without it.")
+@click.option(
+    "--batch",
+    type=click.IntRange(1, MOST_ELEMENTS),
+    metavar="N",
+    help="Ciphertexts of a built-in program; 64 without it.",
+)
 @click.option(
     "--reading", "readings", multiple=True, metavar="FACT=OPTION", help="How to read what the paper leaves open."
 )
@@ -48,12 +55,17 @@ BATCH = 64
     help="Largest failure probability that is accepted, as a power of 2: -128 without it, of CKKS what the bounds of its errors are drawn for.",
 )
 @click.option(
-    "--timeline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the Perfetto timeline."
+    "--timeline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
+    metavar="FILE",
+    help="Write the Perfetto timeline.",
 )
 @click.option(
     "--report",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
+    callback=places.folder,
     metavar="DIR",
     help="Write report.html, report.json and timeline.json.",
 )
@@ -61,6 +73,7 @@ BATCH = 64
     "--streams",
     "stream_file",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
     metavar="FILE",
     help="CKKS, BGV: write the instruction streams, as text, or in binary form to a FILE.bin.",
 )
@@ -87,6 +100,7 @@ BATCH = 64
     "--save",
     "save_file",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
     metavar="FILE",
     help="CKKS, BGV: write the compiled program.",
 )
@@ -142,7 +156,7 @@ def simulate(
     PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
     bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, helr-1024, sorting, mlp, lola, lenet,
     resnet20, amortised-products, amortised-matrices, ckks-bootstrapping (CKKS), ntt,
-    automorphism, multiply, permute (operations on residues, with --params 12, 13 or 14 for the ring degree's log2), or your own:
+    automorphism, multiply, permute (operations on residues, with --params 12, 13, 14 or 15 for the ring degree's log2), or your own:
     FILE.py:FUNCTION.
     """
     if load_file is not None and choices.get("scheduler") is not None:
@@ -176,7 +190,7 @@ def simulate(
         parameters=parameters, machine=machine, max_failure=max_failure, security=security, key_switch=key_switch
     )
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
-        planned = _planned(program, options, batch)
+        planned = _planned(program, options, batch, {"--operations": show_operations, "--steps": show_steps})
         if isinstance(planned, ElementPlan):
             of_slots = {
                 "--streams": stream_file,
@@ -221,16 +235,22 @@ def simulate(
         for group in groups:
             table.add_row(group["hint"] or "-", f"{group['operations']:,}", f"{group['instructions']:,}")
         out().print()
-        out().print(table)
+        print_grid(out(), table)
     for path in filter(None, (timeline, folder, stream_file, save_file)):
         out().print(f"\nwritten: {path}")
 
 
-def _planned(program: str, options: PlanOptions, batch: int | None) -> Plan | Kernel:
-    """What is to be mapped: a plan, or the kernel program of a microbenchmark."""
+def _planned(program: str, options: PlanOptions, batch: int | None, of_programs: dict[str, bool]) -> Plan | Kernel:
+    """What is to be mapped: a plan, or the kernel program of a microbenchmark, which takes none of the options `of_programs`."""
     if program in programs.MICROBENCHMARKS:
         if options.key_switch is not None:
             raise InputError(f"--key-switch is for whole programs; {program} has the one of table 4, leave it out")
+        of_programs = {"--security": options.security, "--max-failure": options.max_failure, **of_programs}
+        for option, given in of_programs.items():
+            if given not in (None, False):
+                raise InputError(
+                    f"{option} is for whole programs; {program} is operations on numbers drawn at random, leave it out"
+                )
         named = options.parameters if isinstance(options.parameters, str) else None
         return programs.microbenchmark(program, named, batch or programs.MICROBENCHMARK_BATCH)
     if program == "digits":
@@ -271,4 +291,4 @@ def _operations(console: Console, planned: SlotPlan) -> None:
         cells = [sum(count for other, held, count in rows if (other, held) == (name, level)) for level in limbs]
         table.add_row(name, *[f"{cell:,}" if cell else "-" for cell in cells])
     console.print()
-    console.print(table)
+    print_grid(console, table)

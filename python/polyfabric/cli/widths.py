@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
+from ..files import write_text
 from ..machines import load
 from ..parameters import named
 from ..progress import bars
-from ..reports import write_text
-from .console import grid, out, print_json
+from . import places
+from .console import grid, out, print_grid, print_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,11 +35,16 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
     "--out",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
     metavar="FILE.toml",
     help="Write the machine's file with these widths.",
 )
 @click.option(
-    "--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw noise over bits (figure 5)."
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.plot,
+    metavar="FILE",
+    help="Draw noise over bits (figure 5).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def widths(set_name: str, *, machine: str, judge: str, file: Path | None, plot: Path | None, as_json: bool) -> None:
@@ -52,7 +58,9 @@ def widths(set_name: str, *, machine: str, judge: str, file: Path | None, plot: 
     if file is not None:
         write_text(file, text)
     if plot is not None:
-        _curves(found["widths"]).savefig(plot)
+        from ..reports import plots
+
+        plots.write(_curves(found["widths"]), plot)
     if as_json:
         print_json(found)
     else:
@@ -65,7 +73,7 @@ def _formats(found: dict[str, Any]) -> None:
     for part in derived["formats"]:
         form = f"FixedPoint{part['width']}({part['integer_bits']}, {part['fraction_bits']})"
         table.add_row(NAMES[part["part"]], form, f"2^{part['log2_deviation']:.2f}", str(part["measured_integer_bits"]))
-    out().print(table)
+    print_grid(out(), table)
     out().print(f"limit of each: a variance of 2^{derived['log2_limit']:.2f}, of {derived['judge']}s")
     out().print(f"all three together: {derived['share']:.2f} of half of the bound")
     if found["log2_failure"] is not None:

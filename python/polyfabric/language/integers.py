@@ -17,7 +17,7 @@ from .indices import picked
 from .instead import BRANCHES, INTEGERS, TEXTS, Absences, membership, written
 from .numpy_calls import NumpyCalls
 from .place import place, refuse, whole
-from .types import MOST_BITS, IntegerType, TextType, UInt, narrowest
+from .types import MOST_BITS, IntegerType, TextType, UInt, narrowest, text_bytes
 
 if TYPE_CHECKING:
     from .values import Tracer, Value
@@ -115,7 +115,7 @@ class Integer(NumpyCalls):
         if _is_small(other):
             raise mixed(self, other)
         if not isinstance(other, int | np.integer | np.ndarray | Sequence) or isinstance(other, str | bytes):
-            text = f", as list({other.encode()!r})" if isinstance(other, str) else ""
+            text = f", as list({text_bytes(other)!r})" if isinstance(other, str) else ""
             raise refuse(f"an encrypted {self.kind} does not combine with {type(other).__name__}; give integers{text}")
         scalar = isinstance(other, int | np.integer)
         if scalar and cast(int, other) < 0 and not kind.signed:
@@ -360,15 +360,20 @@ class Text(Integer):
     def _characters(self, text: Text | str | bytes, length: int | None = None) -> Integer:
         if isinstance(text, Text):
             return text
-        if not isinstance(text, str | bytes):
-            raise refuse(f"a text does not compare with {type(text).__name__}; give a str, bytes or an encrypted text")
-        given = text.encode() if isinstance(text, str) else text
+        given = self._public(text)
         wanted = len(given) if length is None else length
         if not given and length is None:
             raise refuse("an empty text is in every other and starts it; give at least one byte")
         if len(given) > wanted:
             raise refuse(f"{text!r} is {len(given)} bytes, where at most {self.kind.length} are compared; shorten it")
         return public(self._tracer, UInt(8).vector(wanted), list(given.ljust(wanted, b"\0")))
+
+    @staticmethod
+    def _public(text: object) -> bytes:
+        """The bytes of a public text."""
+        if not isinstance(text, str | bytes):
+            raise refuse(f"a text does not compare with {type(text).__name__}; give a str, bytes or an encrypted text")
+        return text_bytes(text)
 
     def _plain(self) -> Integer:
         return Integer(self._tracer, self.handle, scalar=False)
@@ -439,8 +444,7 @@ class Text(Integer):
         if isinstance(part, Text):
             size, wanted = part.kind.length, None
         else:
-            given = (part.encode() if isinstance(part, str) else part).rstrip(b"\0")
-            size, wanted = self._characters(given).kind.length, [*given, 0]
+            size, wanted = self._characters(part).kind.length, [*self._public(part), 0]
         length = self.kind.length
         if size > length:
             raise refuse(f"a part of {size} bytes in a text of {length}; give one that fits")
@@ -462,7 +466,7 @@ class Text(Integer):
 
     def contains(self, part: Text | str | bytes) -> Integer:
         """Whether `part` is somewhere in the text; the zeros at the end of an encrypted one do not count."""
-        size = part.kind.length if isinstance(part, Text) else len(part.encode() if isinstance(part, str) else part)
+        size = part.kind.length if isinstance(part, Text) else len(self._public(part))
         if size > self.kind.length:
             raise refuse(f"a part of {size} bytes in a text of {self.kind.length}; give one that fits")
         # An encrypted part may be shorter than its type, and so begin anywhere.
@@ -503,6 +507,8 @@ class Table:
             given = [entries(i) for i in range(size)]
         else:
             given = list(entries)
+        if not given:
+            raise refuse("the table has no entries; give one for each value of its index")
         values = [whole(f"entry {i} of a table", entry) for i, entry in enumerate(given)]
         if len(values) > size:
             raise refuse(
@@ -594,7 +600,7 @@ def _chosen(condition: Integer, *choices: object) -> Integer:
 def select(condition: Integer, then: Integer | Public, otherwise: Integer | Public) -> Integer:
     """`then` where the bit `condition` is 1, else `otherwise`; a text where one of them is."""
     if isinstance(then, str) and isinstance(otherwise, str):
-        kind = TextType(8, length=max(1, len(then.encode()), len(otherwise.encode())), scalar=False)
+        kind = TextType(8, length=max(1, len(text_bytes(then)), len(text_bytes(otherwise))), scalar=False)
         then = Text.of(public(condition._tracer, kind, then))
     for text, other in ((then, otherwise), (otherwise, then)):
         if isinstance(text, Text):

@@ -13,12 +13,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..errors import Error, ProgramError
+from ..errors import Error, ProgramError, shown
 
 _LANGUAGE = Path(__file__).resolve().parent
 _PACKAGE = _LANGUAGE.parent
 # numpy's functions call methods of an operand that is none of its arrays.
 _PASSED = [str(_LANGUAGE), str(Path(np.__file__).resolve().parent)]
+
+
+MOST_INTEGER_BITS = 8192
+"""Of a public integer: more than those of any type have, and so few that Python prints it."""
 
 
 def pass_over(file: str) -> None:
@@ -78,11 +82,13 @@ def whole(
 ) -> int:
     """`value` as an integer, of a range if there is one: neither a fraction is cut off nor a sign lost on the way down. `advised` is the end of
     the range that the message names, where not all that is taken is good advice."""
+    within = "" if least is None else f" from {least} to {most if advised is None else advised}"
     try:
         number = index(value)  # type: ignore[arg-type]
-        if least is None or most is None or least <= number <= most:
+        if number.bit_length() > MOST_INTEGER_BITS:
+            within = within or f" of at most {MOST_INTEGER_BITS:,} bits"
+        elif least is None or most is None or least <= number <= most:
             return number
     except TypeError:
         pass
-    within = "" if least is None else f" from {least} to {most if advised is None else advised}"
-    raise refuse(f"{what} is {value!r}; give an integer{within}")
+    raise refuse(f"{what} is {shown(value)}; give an integer{within}")

@@ -88,7 +88,7 @@ def trace(
         made = slot_program.tracer(own, scheme, slots, on_slots, least=least)
         values = {parameter: made.input(parameter, kind) for parameter, kind in on_slots.items()}
         try:
-            named = _named(_called(function, values, own, made), own, made)
+            named = _named(_called(function, values, own, made), function, made)
         except MoreSlots as more:
             least = more.slots
             continue
@@ -104,7 +104,7 @@ def _trace_elements(
     values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
     scalars = {parameter for parameter, kind in inputs.items() if kind.scalar}
     integers = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, IntegerType)}
-    for output, value in _named(_called(function, values, own, tracer), own, tracer).items():
+    for output, value in _named(_called(function, values, own, tracer), function, tracer).items():
         if isinstance(value, Integer):
             tracer.builder.integer_output(output, value.handle)
             integers[f"->{output}"] = value.kind
@@ -120,6 +120,10 @@ def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str, t
     try:
         return function(**values)
     except (IndexError, ValueError) as error:
+        if "int_max_str_digits" in str(error):
+            raise ProgramError(
+                f"{_inside(error, function, own)}: a public number has thousands of digits, more than any type holds; give a smaller one"
+            ) from None
         innermost = extract_tb(error.__traceback__)[-1]
         file, line = source(innermost.filename, innermost.lineno or 0)
         hidden = tracer.hidden_by(error, f"{file}:{line}")
@@ -127,12 +131,17 @@ def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str, t
             raise
         raise hidden from None
     except RecursionError as error:
-        inside = [frame for frame in extract_tb(error.__traceback__) if frame.filename == function.__code__.co_filename]
-        file, line = source(inside[-1].filename, inside[-1].lineno or 0) if inside else (own, 0)
         raise ProgramError(
-            f"{file}:{line}: {own} calls itself without end: it is traced once, on encrypted values, which end no "
+            f"{_inside(error, function, own)}: {own} calls itself without end: it is traced once, on encrypted values, which end no "
             "recursion; let a public number count it down"
         ) from None
+
+
+def _inside(error: BaseException, function: Callable[..., Any], own: str) -> str:
+    """The innermost line of the function's file that an error came through."""
+    inside = [frame for frame in extract_tb(error.__traceback__) if frame.filename == function.__code__.co_filename]
+    file, line = source(inside[-1].filename, inside[-1].lineno or 0) if inside else (own, 0)
+    return f"{file}:{line}"
 
 
 def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | SlotType]) -> None:
@@ -162,20 +171,35 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
             )
 
 
-def _named(result: Any, name: str, tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
+def _named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
     if isinstance(result, Value | SlotValue | Integer):
         named: dict[str, Any] = {"result": result}
     elif isinstance(result, Mapping):
-        named = {str(key): value for key, value in result.items()}
+        named = {}
+        for key, value in result.items():
+            if str(key) in named:
+                raise _refused(function, f"returned two outputs called {str(key)!r}; give each a name of its own")
+            named[str(key)] = value
     elif isinstance(result, tuple | list):
         named = {f"result{i}": value for i, value in enumerate(result)}
     else:
-        raise ProgramError(f"{name} returned {result!r}; return an encrypted value, a tuple or a dictionary of them")
+        raise _refused(function, f"returned {result!r}; return an encrypted value, a tuple or a dictionary of them")
+    if not named:
+        raise _refused(function, "has no output; return at least one value")
     for output, value in named.items():
         if not isinstance(value, Value | SlotValue | Integer):
-            raise ProgramError(
-                f"{name}: output {output!r} is {value!r}, which is not encrypted; return encrypted values"
+            raise _refused(
+                function, f"returned {output!r} = {value!r}, which is not encrypted; return encrypted values"
             )
         if value._tracer is not tracer:
-            raise ProgramError(f"{name}: output {output!r} belongs to another program; return values of this one")
+            raise _refused(
+                function, f"returned {output!r}, which belongs to another program; return values of this one"
+            )
     return named
+
+
+def _refused(function: Callable[..., Any], message: str) -> ProgramError:
+    """The error of what a function returned, with the place where it is written."""
+    code = function.__code__
+    file, line = source(code.co_filename, code.co_firstlineno)
+    return ProgramError(f"{file}:{line}: {function.__name__} {message}")

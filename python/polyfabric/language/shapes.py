@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, ProgramError
-from .types import MOST_BITS, IntegerType, SlotType, TextType, Type
+from ..errors import InputError, ProgramError, shown
+from .types import MOST_BITS, IntegerType, SlotType, TextType, Type, text_bytes
 
 if TYPE_CHECKING:
     from .._native import Program, Signature
@@ -138,15 +138,15 @@ class Shapes:
         for at, number in enumerate(numbers if wide else []):
             if not -(1 << 63) <= number < 1 << 63:
                 raise InputError(
-                    f"{self._name}: input {name!r}: value {number} at index {at} is no {kind.element}; correct the value"
+                    f"{self._name}: input {name!r}: value {shown(number)} at index {at} is no {kind.element}; correct the value"
                 )
         return numbers
 
     def _digits(self, name: str, kind: IntegerType, values: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave
         """The digits of an input: all first ones, then all second ones."""
-        if isinstance(kind, TextType):
-            self._expect_text(name, kind, values)
         try:
+            if isinstance(kind, TextType):
+                self._expect_text(name, kind, values)
             elements = kind.elements(values)
             expect_count(self._name, name, len(elements), kind)
             digits = [kind.digits(value) for value in elements]
@@ -161,7 +161,7 @@ class Shapes:
             raise InputError(
                 f"{self._name}: input {name!r} is {given!r}, but {kind} takes a str, or bytes; give one of at most {kind.length} bytes"
             )
-        size = len(given.encode() if isinstance(given, str) else given)
+        size = len(text_bytes(given))
         if size > kind.length:
             raise InputError(
                 f"{self._name}: input {name!r} is {given!r:.80} of {size} bytes, but {kind} takes at most {kind.length}; shorten it, or declare "

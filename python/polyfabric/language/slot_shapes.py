@@ -88,9 +88,12 @@ class SlotShapes:
         largest = np.abs(values).max(initial=0)
         if kind.kind != "residue" and largest > kind.bound:
             wider = float(_ROUNDED_UP.create_decimal(float(largest)))
+            held = f"{largest:.12g}"
+            if float(held) <= kind.bound:
+                held = f"{largest:.17g}"
             remedy = f"scale it, or declare it .bounded({wider:g})" if wider < inf else "scale it"
             raise InputError(
-                f"{self.name}: input {name!r} holds {largest:.12g}, beyond the bound {kind.bound:.12g} of its type; {remedy}"
+                f"{self.name}: input {name!r} holds {held}, beyond the bound {kind.bound:.12g} of its type; {remedy}"
             )
         padded = np.zeros(self.slots, dtype=values.dtype)
         padded[: self.slots if kind.scalar else kind.length] = values

@@ -10,6 +10,7 @@ from typing import Literal, NoReturn
 import numpy as np
 
 from .._native import ElementType
+from ..errors import shown
 from .instead import AbsentError
 from .place import placed, refuse, whole
 
@@ -156,8 +157,7 @@ class TextType(IntegerType):
         """The bytes of a text, filled up with zeros."""
         if not isinstance(values, str | bytes):
             return super().elements(values)
-        given = values.encode() if isinstance(values, str) else values
-        return list(given.ljust(self.length, b"\0"))
+        return list(text_bytes(values).ljust(self.length, b"\0"))
 
     def given(self, flat: Sequence[Sequence[int]]) -> int | list[int] | str:
         """The text of these bytes, without the zeros at its end."""
@@ -165,6 +165,22 @@ class TextType(IntegerType):
 
     def __str__(self) -> str:
         return f"text of {self.length} bytes"
+
+
+def text_bytes(text: str | bytes) -> bytes:
+    """The bytes of a text in UTF-8. None of them is 0: those fill a text up behind its end, and would be taken for its end."""
+    try:
+        given = text.encode() if isinstance(text, str) else text
+    except UnicodeEncodeError as error:
+        raise refuse(
+            f"{text!r:.80} has half a surrogate pair at index {error.start}, which UTF-8 does not write; give the whole character"
+        ) from None
+    if 0 in given:
+        raise refuse(
+            f"{text!r:.80} has a 0 as byte {given.index(0)}, which fills texts up behind their end; leave it out, or declare a "
+            "vector of pf.UInt(8)"
+        )
+    return given
 
 
 def UInt(bits: int) -> IntegerType:  # noqa: N802 - it reads as a type
@@ -239,7 +255,7 @@ class SlotType:
         except (TypeError, ValueError, OverflowError):
             given = inf
         if not 0 < given < inf:
-            raise refuse(f"the bound of a type is {bound!r}; give a positive, finite number")
+            raise refuse(f"the bound of a type is {shown(bound)}; give a positive, finite number")
         return replace(self, bound=given)
 
     @property

@@ -460,7 +460,9 @@ def _tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
     """(first operand, entries) of a table given as function or sequence, for the range of `value`."""
     lo, hi, stride = value.element.bounds
     if not callable(table):
-        return lo, _expect_near(value, lo, integers(table).tolist())
+        if not (given := integers(table).tolist()):
+            raise refuse("the look-up table is empty; give one entry for each value of the operand")
+        return lo, _expect_near(value, lo, given)
     if hi - lo >= _WIDEST_TABLE:
         raise refuse(
             f"a function over {lo} to {hi} has {hi - lo + 1} entries, more than the {_WIDEST_TABLE} of any parameter set; narrow the range first"
@@ -468,9 +470,7 @@ def _tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
     entries = [0] * (hi - lo + 1)
     for operand in range(lo, hi + 1, stride):
         result = table(operand)
-        if isinstance(result, bool | np.bool_):
-            result = int(result)
-        if not isinstance(result, int | np.integer):
+        if not isinstance(result, int | np.integer | np.bool_):
             raise refuse(f"the function of a look-up gave {result!r} for {operand}; it must give an integer")
         entries[operand - lo] = int(result)
     return lo, _expect_near(value, lo, entries)

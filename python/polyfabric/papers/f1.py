@@ -16,7 +16,7 @@ from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
 from ..reports import units
 from ..schemes.slots import SlotPlan
-from .f1_figures import beside_figure_9, figure_9, table_5, table_5_means
+from .f1_figures import AUTHORS_PROGRAM, beside_figure_9, figure_9, table_5, table_5_means, units_at_work, utilisation
 from .rows import failed, predicted
 
 
@@ -24,6 +24,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """F1's table 3, the time of one run of each program from the first load to the last store, and figure 9 and table 5 of each."""
     machine = machines.load("f1")
     rows, variants = [], []
+    busy: dict[str, float] = {}
     programs = paper_programs()
     for done, (cell, build, parameters) in enumerate(programs):
         give_memory_back()
@@ -36,12 +37,13 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
             lost = [cell, *beside_figure_9(name)]
             rows += [failed(each, error) for each in lost]
             continue
-        rows.append(predicted(cell, report["seconds"] * 1e3, _composition(planned, report), readings=_AUTHORS_PROGRAM))
+        rows.append(predicted(cell, report["seconds"] * 1e3, _composition(planned, report), readings=[AUTHORS_PROGRAM]))
         rows.append(_compilers_choice(cell, program, parameters, machine))
         rows += figure_9(name, program.name, report)
+        busy[program.name] = units_at_work(machine, report)
         if cell not in _TOO_LARGE:
             variants += table_5(name, machine, planned, report["seconds"])
-    return rows + variants + table_5_means(variants)
+    return rows + utilisation(busy) + variants + table_5_means(variants)
 
 
 def paper_programs() -> list[tuple[str, Callable[[], SlotProgram], str]]:
@@ -52,14 +54,6 @@ def paper_programs() -> list[tuple[str, Callable[[], SlotProgram], str]]:
         ("table3.bgv_bootstrapping", bgv_bootstrapping.bgv_bootstrapping, bgv_bootstrapping.PAPER_SET),
         ("table3.ckks_bootstrapping", ckks_bootstrapping.ckks_bootstrapping, ckks_bootstrapping.PAPER_SET),
     ]
-
-
-_AUTHORS_PROGRAM = [
-    {
-        "name": "a program of ours after the paper's source",
-        "evidence": "section 7 names the sources; the authors' programs and parameters are not public",
-    }
-]
 
 
 def _compiled(
@@ -94,7 +88,7 @@ def _compilers_choice(cell: str, program: SlotProgram, parameters: str, machine:
         f"key switch {choice['name']} by the least estimate (ms): {', '.join(estimates)}; "
         f"{units.security(security)} bits of security; {_composition(planned, report)}"
     )
-    return predicted(cell, report["seconds"] * 1e3, reason, place, readings=_AUTHORS_PROGRAM)
+    return predicted(cell, report["seconds"] * 1e3, reason, place, readings=[AUTHORS_PROGRAM])
 
 
 _TOO_LARGE = ("table3.lola_cifar",)

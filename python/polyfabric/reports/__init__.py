@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FileError, InputError
+from ..errors import InputError
+from ..files import made_folder, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +62,7 @@ class Report:
             target = Path(path)
             for number, figure in enumerate(figures):
                 file = target if len(figures) == 1 else target.with_stem(f"{target.stem}-{number + 1}")
-                figure.savefig(file)
+                plots.write(figure, file)
         return figures
 
     def timeline(self, path: str | Path | None = None) -> str:
@@ -92,69 +90,3 @@ class Report:
             written.append(target / "timeline.json")
             self.timeline(written[2])
         return written
-
-
-def made_folder(folder: str | Path) -> Path:
-    """The folder, made if it is not there."""
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{target}: cannot make this folder ({error.strerror}); name another one") from error
-    return target
-
-
-def expect_folder(folder: str | Path) -> None:
-    """Refuses a folder that cannot be made, as `made_folder` does, without making it."""
-    target = Path(folder)
-    try:
-        nearest = next(path for path in (target, *target.parents) if path.exists())
-        problem = None if nearest.is_dir() else errno.ENOTDIR
-        if problem is None and not os.access(nearest, os.W_OK | os.X_OK):
-            problem = errno.EACCES
-    except OSError as error:
-        problem = error.errno
-    if problem is not None:
-        raise FileError(f"{target}: cannot make this folder ({os.strerror(problem)}); name another one")
-
-
-def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None]]) -> None:
-    """Writes files of one folder, which is made if it is not there; or, where one cannot be written, none."""
-    target = Path(folder)
-    absent = [path for path in (target, *target.parents) if not path.exists()]
-    written: list[Path] = []
-    try:
-        made_folder(target)
-        for name, write in files.items():
-            path = target / name
-            # Before it is: whoever is interrupted may have written it.
-            written += [] if path.exists() else [path]
-            write(path)
-    except BaseException:
-        for path in written:
-            path.unlink(missing_ok=True)
-        with suppress(OSError):
-            for path in absent:
-                path.rmdir()
-        raise
-
-
-def write_text(path: Path, text: str, *, private: bool = False) -> None:
-    """Writes a file whole or not at all; a private one for its owner alone."""
-    write_bytes(path, text.encode(), private=private)
-
-
-def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
-    """Writes a file whole or not at all; a private one for its owner alone."""
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        temporary.unlink(missing_ok=True)
-        temporary.touch(mode=0o600 if private else 0o666)
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise FileError(
-            f"{path}: cannot write ({error.strerror}); check that the folder exists and that you may write there"
-        ) from error

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 
+from ..errors import FileError
+from ..files import write_bytes
 from . import contest, curves, rows, sweep
 from .units import bytes_text, percent, scaled, words
 
@@ -32,6 +37,22 @@ WAITS = (
     "#b8c2cc",
     "#e4e7eb",
 )
+
+
+def expect_kind(path: Path) -> None:
+    """Refuses a file whose name is of no kind that plots are drawn as."""
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in kinds:
+        raise FileError(f"{path}: plots are not drawn as {kind or 'a file without a kind'}; name it .svg, .pdf or .png")
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Draws a figure in a file, which is written whole or not at all."""
+    expect_kind(path)
+    drawn = BytesIO()
+    figure.savefig(drawn, format=path.suffix.lower().removeprefix("."))
+    write_bytes(path, drawn.getvalue())
 
 
 def of(report: Report) -> list[tuple[str, Figure]]:

@@ -39,7 +39,7 @@ def drawn(content: rows.Rows) -> Table:
     table.show_header = heading
     for index, column in enumerate(content.columns):
         text = index < content.left or column in ("kind", "note")
-        table.add_column(column, justify="left" if text else "right", header_style="dim", overflow="fold")
+        table.add_column(Text(column), justify="left" if text else "right", header_style="dim", overflow="fold")
     for row in content.rows:
         table.add_row(*(Text(cell) for cell in row))
     return table

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _native, gpu
-from ..errors import Error, InputError, NoiseError, ParameterError, SecurityWarning
+from ..errors import Error, InputError, MachineError, NoiseError, ParameterError, SecurityWarning
 from ..language.place import warn_user
 from ..language.program import Program
 from ..language.shapes import Shapes
@@ -171,6 +171,11 @@ class ElementPlan(Plan):
     ) -> ElementPlan:
         """The plan of a built-in program, `pbs`, `pbs+ks` or `keyswitch`, on `batch` ciphertexts, whatever its noise."""
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
+        if machine is not None and machine.on_slots:
+            raise MachineError(
+                f"{machine.name} executes programs of CKKS and BGV, and {name} is of TFHE; name a machine of that family "
+                "(`polyfabric machines`)"
+            )
         on = None if machine is None else machine.native
         native, kernel, message_bits, one, bound = _native.built_in(name, chosen, batch, on, unroll)
         noise = ElementNoise(

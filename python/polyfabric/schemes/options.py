@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from .. import _native
-from ..errors import InputError
+from ..errors import InputError, shown
 
 if TYPE_CHECKING:
     from ..language.traced import TracedProgram
     from ..machines import Machine
     from .context import Parameters
+
+
+UNROLLED = (1, 2, 4)
+"""Secret bits that an iteration of blind rotation can take."""
+
+MOST_SECURITY = 1e6
+"""Bits, beyond those of any set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +49,7 @@ class PlanOptions:
     def __post_init__(self) -> None:
         if isinstance(self.max_failure, int | float) and not self.max_failure <= 0:
             raise InputError(
-                f"max_failure={self.max_failure:g} (--max-failure) is log2 of a probability, which is 0 at most; give log2 of it, as -40"
+                f"max_failure={shown(self.max_failure)} (--max-failure) is log2 of a probability, which is 0 at most; give log2 of it, as -40"
             )
 
     @property
@@ -74,10 +80,12 @@ class PlanOptions:
             value = getattr(self, name)
             if value is not None and not isinstance(value, int | float):
                 raise InputError(f"{name}={value!r} is no number; give {what}")
+        if self.unroll not in UNROLLED:
+            raise InputError(f"unroll={shown(self.unroll)}; give 1, 2 or 4")
         if self.security is not None and not (
-            isinstance(self.security, int | float) and isfinite(self.security) and self.security >= 0
+            isinstance(self.security, int | float) and 0 <= self.security <= MOST_SECURITY
         ):
-            raise InputError(f"security={self.security!r}; give a number of bits, such as 128")
+            raise InputError(f"security={shown(self.security)}; give a number of bits, such as 128")
         if self.key_switch is not None and not isinstance(self.key_switch, str):
             raise InputError(f"key_switch={self.key_switch!r}; give a name")
         return self

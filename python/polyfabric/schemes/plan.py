@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..computer import available_bytes, cores
 from ..errors import RunError
@@ -178,6 +180,10 @@ class Plan(ABC):
     def bounds(self, flood: float | None = None) -> dict[str, float]:
         """By output: what its error stays within, for any inputs, noise for others included; 0 of exact schemes."""
 
+    def rounding(self, magnitudes: Sequence[float] | None = None) -> float:  # noqa: ARG002 - integers are not rounded
+        """What the clear program's own rounding may leave of a 0, where its operations have values of these sizes; without them, for any inputs."""
+        return 0.0
+
     @abstractmethod
     def result(self, done: Execution) -> RunResult:
         """An execution, compared with what it should give."""
@@ -205,11 +211,15 @@ class RunResult(ABC):
     keys: Keys = field(repr=False)
     simulation: Report | None = field(default=None, repr=False)
     """What the machine takes; nothing for a run on this computer."""
+    rounding: float = 0.0
+    """What the clear program's own rounding may leave of a 0, with CKKS."""
 
     @property
     def correct(self) -> bool:
-        """Whether every output is the clear program's: exactly with TFHE and BGV, within its bound with CKKS."""
-        return all(self.error[name] <= self.bound[name] for name in self.error)
+        """Whether every output is the clear program's: exactly with TFHE and BGV; with CKKS within its bound, and by less than its numbers."""
+        return all(
+            is_right(error, self.bound[name], self.expected[name], self.rounding) for name, error in self.error.items()
+        )
 
     @property
     def log2_failure(self) -> float:
@@ -256,6 +266,17 @@ def common(plan: Plan, done: Execution) -> dict[str, Any]:
         "keys": done.keys,
         "simulation": done.simulation,
     }
+
+
+def is_right(error: float, bound: float, expected: Any, rounding: float) -> bool:  # noqa: ANN401 - as its program shapes it
+    """Whether an output is the clear program's: within its bound, and with an error that leaves something of its numbers, unless they are all 0, but for
+    their own `rounding`."""
+    return error <= bound and (error == 0 or not rounding < magnitude(expected) <= error)
+
+
+def magnitude(shaped: Any) -> float:  # noqa: ANN401 - a number, a list, or a list of rows
+    """The largest absolute value of an output as its program shapes it."""
+    return float(np.abs(shaped).max(initial=0.0))
 
 
 def told(bound: float | None) -> float | None:

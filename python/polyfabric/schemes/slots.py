@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _native, gpu
 from ..computer import available_bytes
-from ..errors import InputError, ParameterError, RunError, SecurityWarning
+from ..errors import InputError, ParameterError, RunError, SecurityWarning, shown
 from ..language.place import warn_user
 from ..language.shapes import written
 from ..language.slot_program import SlotProgram
@@ -26,7 +26,7 @@ from ..slot_parameters import SlotParameters, chosen
 from .context import STANDARD_SECURITY, Context, Source, Values
 from .facts import SlotFacts, SlotNode
 from .options import PlanOptions
-from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, told
+from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, magnitude, told
 
 if TYPE_CHECKING:
     from ..language.slots import Native
@@ -283,13 +283,14 @@ class SlotPlan(Plan):
             return
         if self.program.scheme != "ckks":
             raise InputError(f"flood={flood!r} hides the noise of CKKS; what BGV decrypts has none in it: leave it out")
-        # A unit of the decrypted polynomial, in a slot.
-        scale = 2 ** min(node["scale_log2"] for node in self.facts["nodes"] if node["op"] == "output")
-        unit = sqrt(2 * self.program.slots) / scale
-        if not isinstance(flood, int | float) or not (flood == 0 or unit <= flood <= unit * MOST_FLOOD):
+        # A unit of a decrypted polynomial, in a slot: of every output's.
+        scales = [2 ** node["scale_log2"] for node in self.facts["nodes"] if node["op"] == "output"]
+        least, most = (sqrt(2 * self.program.slots) / scale for scale in (min(scales), max(scales)))
+        most *= MOST_FLOOD
+        if not isinstance(flood, int | float) or not (flood == 0 or least <= flood <= most):
             raise InputError(
-                f"flood={flood!r}; give the deviation of the noise to add to every slot, from {unit:.1e} to "
-                f"{unit * MOST_FLOOD:.1e} at the scale of the outputs, or 0 for none"
+                f"flood={shown(flood)}; give the deviation of the noise to add to every slot, from {least:.1e} to "
+                f"{most:.1e} at the scales of the outputs, or 0 for none"
             )
 
     def expect_place(self, on: str) -> None:
@@ -344,6 +345,8 @@ class SlotPlan(Plan):
         # k decryptions and κ bits take a deviation of √(12 k)·2^(κ/2) bounds in a coefficient, which is no larger than a slot.
         coefficient = flood / sqrt(2 * self.program.slots)
         largest_bound = max(self.bounds().values())
+        if largest_bound == 0:
+            return "; by the bound of its error there is nothing to hide"
         bits = max(0.0, 2 * log2(coefficient / (sqrt(12) * largest_bound)))
         return f"; by the bound of its error, {largest_bound:.1e}, one of them is hidden to {bits:.0f} bits of statistical security"
 
@@ -358,14 +361,6 @@ class SlotPlan(Plan):
         """By output: what its error stays within, for any inputs within their types, noise for others included; with BGV, 0."""
         return self._bounds_of(self.facts["nodes"], flood)
 
-    @cached_property
-    def lost(self) -> frozenset[str]:
-        """Outputs of which by their bounds no bit is left, whatever the inputs within their types: such a plan runs where errors are measured alone."""
-        # Beyond the largest number there is none to be told, and BGV's are exact.
-        sizes = [node.get("magnitude") for node in self.facts["nodes"] if node["op"] == "output"]
-        limits = zip(self.bounds().items(), (inf if size is None else size for size in sizes), strict=True)
-        return frozenset(name for (name, bound), size in limits if bound >= size > 0)
-
     def _bounds_of(self, nodes: Sequence[SlotNode], flood: float | None) -> dict[str, float]:
         """The bounds of the outputs, which are the last nodes of a program, in order; and what noise for others stays under in every slot
         but for a probability of 2^-40."""
@@ -374,6 +369,11 @@ class SlotPlan(Plan):
         # Beyond the largest number there is none to be told.
         limits = [inf if bound is None else bound + noise for bound in known]
         return dict(zip(self.program.outputs, limits, strict=True))
+
+    def rounding(self, magnitudes: Sequence[float] | None = None) -> float:
+        """A few times the last bit of the largest number."""
+        sizes = [node.get("magnitude") or 0.0 for node in self.facts["nodes"]] if magnitudes is None else magnitudes
+        return 2.0**-48 * max(sizes, default=0.0)
 
     def result(self, done: Execution) -> SlotResult:
         """An execution, compared with what it should give."""
@@ -400,6 +400,7 @@ class SlotPlan(Plan):
             **common(self, done),
             bound=self._bounds_of(nodes, done.flood),
             sizes={"keys": done.keys.server.bytes, "inputs": done.ciphertext_bytes, "outputs": done.results.bytes},
+            rounding=self.rounding(expected.magnitudes),
             distance=distance,
             bound_for=bound_for,
             nodes=nodes,
@@ -422,14 +423,7 @@ class SlotResult(RunResult):
     @property
     def unbounded(self) -> list[str]:
         """Outputs of CKKS whose bound is no smaller than their numbers, for these inputs neither: their error is measured, and the bound says nothing."""
-        return [name for name, bound in self.bound.items() if bound >= _magnitude(self.expected[name]) > 0]
-
-    @property
-    def correct(self) -> bool:
-        """Whether every output is the clear program's: exactly with BGV, within its bound with CKKS; where no bounds leave anything of it, with a measured
-        error that is smaller than its numbers."""
-        lost = self.plan.lost.intersection(self.unbounded)
-        return super().correct and all(self.error[name] < _magnitude(self.expected[name]) for name in lost)
+        return [name for name, bound in self.bound.items() if bound >= magnitude(self.expected[name]) > 0]
 
     @property
     def first_beyond(self) -> SlotNode | None:
@@ -477,11 +471,6 @@ def _error(found: Native, expected: Native, slots: int | None) -> float:
     """The largest error of so many slots, or of all; with BGV, the number of wrong ones."""
     a, b = numbers(found)[:slots], numbers(expected)[:slots]
     return float(np.abs(a - b).max()) if isinstance(found, tuple) else float((a != b).sum())
-
-
-def _magnitude(shaped: Any) -> float:  # noqa: ANN401 - a number, a list, or a list of rows
-    """The largest absolute value of an output as its program shapes it."""
-    return float(np.abs(shaped).max(initial=0.0))
 
 
 def _largest(slots: Native) -> float:

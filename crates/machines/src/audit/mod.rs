@@ -32,6 +32,7 @@ pub(crate) fn same_resources(own: &Resources, given: &Resources) -> Result<(), A
         ("memories", own.memories == given.memories),
         ("rates and latencies", own.kinds == given.kinds),
         ("value classes", own.value_classes == given.value_classes),
+        ("instructions", own.instructed == given.instructed),
     ];
     match parts.into_iter().find(|(_, same)| !same) {
         Some((what, _)) => Err(AuditError::Resources { what }),
@@ -63,6 +64,18 @@ pub enum AuditError {
         kind: String,
         /// The step.
         step: String,
+    },
+    /// An access of fewer bytes than its value has, or a place.
+    #[error("{event}: {value} is {needed} bytes, and {given} are moved or have a place")]
+    Size {
+        /// The event.
+        event: String,
+        /// The value.
+        value: String,
+        /// Bytes that are moved, or of the places.
+        given: u64,
+        /// Bytes of the value.
+        needed: u64,
     },
     /// Less work, or more, than its results are.
     #[error("{event} is given {given} elements of work, and its results are {needed}")]

@@ -163,10 +163,30 @@ struct Audit<'a> {
 impl Audit<'_> {
     fn event(&mut self, event: &Event) -> Result<(), AuditError> {
         cancel::check();
+        self.sized(event)?;
         match self.meaning.role(event.op.kind) {
             Role::Move => self.moved(event),
             role => self.compute(event, role),
         }
+    }
+
+    /// Holds that every value is moved whole, to and from places that it fits.
+    fn sized(&self, event: &Event) -> Result<(), AuditError> {
+        for access in event.reads.iter().chain(&event.writes) {
+            let memory = &self.resources.memories[usize::from(access.place.memory.0)].kind;
+            let bits = u64::from(self.resources.value_classes[usize::from(access.value.class.0)].bits);
+            let needed = (self.meaning.vectors(access.value) as u64 * self.vector * bits).div_ceil(8);
+            let given = match memory {
+                MemoryKind::Scoreboard => continue,
+                MemoryKind::OnChip { .. } | MemoryKind::Lines(_) => access.bytes.min(access.place.bytes),
+                MemoryKind::OffChip | MemoryKind::Wire { .. } => access.bytes,
+            };
+            if given < needed {
+                let value = format!("value {}", access.value.index);
+                return Err(AuditError::Size { event: self.name(event), value, given, needed });
+            }
+        }
+        Ok(())
     }
 
     fn off_chip(&self, memory: u16) -> bool {

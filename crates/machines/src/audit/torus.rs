@@ -1,5 +1,7 @@
 //! The audit of programs on torus polynomials.
 
+mod size;
+
 use super::AuditError;
 use super::fingerprint::{Fingerprint, Rounds};
 use crate::engine::schedule::{Event, Item, KindId, MemoryKind, Repeat, Resources, Schedule, Shift, Value};
@@ -341,6 +343,7 @@ impl<'a> Audit<'a> {
                 }
             }
         }
+        self.sized(&read, function)?;
         let bytes = |accesses: &[crate::engine::schedule::Access]| -> u64 {
             let holds = accesses.iter().filter(|access| !data(access.value).is_empty());
             holds.map(|access| access.bytes).sum()

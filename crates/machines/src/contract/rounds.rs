@@ -203,7 +203,7 @@ impl RoundsMapper {
         let alone = schedule(resources.clone(), &[0], &[(alone.map(Arc::clone).unwrap_or_default(), cycles)]);
         let totals = Totals::of(&alone);
         let used = utilisation(resources, &totals, cycles);
-        let energy = Energy::of(&self.machine, totals.traffic_bytes(), &used, cycles).map_err(SimulationError::from)?;
+        let energy = Energy::of(&self.machine, (resources, &totals), &used, cycles).map_err(SimulationError::from)?;
         Ok(Part {
             program: program.name.to_string(),
             rounds,

@@ -5,9 +5,11 @@
 //! P · t · (s + (1 - s) · a). P and the area are what the file says (published results that a file takes in are marked as
 //! input); s is an assumption and says so; a comes from the schedule, so the energy is a prediction.
 //!
-//! Memory outside the chip takes its energy a bit for every bit that the channels carry.
+//! Memory outside the chip takes its energy a bit for every bit that its channels carry, those of class `hbm` or `hbm.…` what
+//! `channels.hbm.energy` says. Where a component's power is that of the memory too, nothing is added; nor for a channel of which the file
+//! says neither, as a host's.
 
-use super::description::{Component, Description, DescriptionError, Dimension, sum_of_parts};
+use super::description::{Component, Description, DescriptionError, Figure, sum_of_parts};
 use super::schedule::{Lines, MemoryKind, Resources};
 use super::totals::{Totals, classes};
 use serde::Serialize;
@@ -40,7 +42,7 @@ pub struct ComponentEnergy {
 pub struct Energy {
     /// By component.
     pub components: Vec<ComponentEnergy>,
-    /// Memory outside the chip, in J; absent if its energy a bit is unknown or not in the file.
+    /// Memory outside the chip, in J; absent if its energy a bit is unknown or not in the file, as where it is part of a component's.
     pub off_chip_j: Option<f64>,
     /// Everything, in J; absent if a part is unknown.
     pub total_j: Option<f64>,
@@ -106,32 +108,47 @@ pub fn utilisation(resources: &Resources, totals: &Totals, cycles: u64) -> BTree
 }
 
 impl Energy {
-    /// Energy of a checked schedule of `cycles` cycles on a machine that moves `traffic_bytes` between chip and memory.
+    /// Energy of a checked schedule of `cycles` cycles on a machine of these resources.
     ///
     /// # Errors
     /// [`EnergyError`], if the file names an activity that the schedule does not have, or its clock is unknown.
     pub fn of(
         machine: &Description,
-        traffic_bytes: u64,
+        (resources, totals): (&Resources, &Totals),
         utilisation: &BTreeMap<String, f64>,
         cycles: u64,
     ) -> Result<Self, EnergyError> {
         let seconds = cycles as f64 / machine.clock_hz()?;
         let components = machine.components().iter().map(|part| component(machine, part, utilisation, seconds));
         let components = components.collect::<Result<Vec<_>, _>>()?;
-        let per_bit = machine.figures().values().filter(|figure| figure.dimension == Dimension::EnergyPerBit);
-        let per_bit: Vec<Option<f64>> = per_bit.map(|figure| figure.value).collect();
-        // Every channel's memory takes the same energy a bit; a file that gives several is read as its worst.
-        let off_chip_j = per_bit
-            .into_iter()
-            .collect::<Option<Vec<f64>>>()
-            .and_then(|values| values.into_iter().reduce(f64::max))
-            .map(|joule| joule * 8.0 * traffic_bytes as f64);
+        let off_chip_j = off_chip(machine, resources, totals);
         let on_chip = sum_of_parts(components.iter().map(|part| part.energy_j));
-        let total_j = on_chip.zip(off_chip_j).map(|(on_chip, off_chip)| on_chip + off_chip);
+        let included = machine.components().iter().any(|part| !part.includes.is_empty());
+        let total_j = match off_chip_j {
+            // The file says of all of its memory that its energy is a component's.
+            None if included && energies(machine).next().is_none() => on_chip,
+            _ => on_chip.zip(off_chip_j).map(|(on_chip, off_chip)| on_chip + off_chip),
+        };
         let area_mm2 = sum_of_parts(components.iter().map(|part| part.area_mm2));
         Ok(Self { components, off_chip_j, total_j, area_mm2 })
     }
+}
+
+/// The energies a bit that a file gives: names of channels and the figures.
+fn energies(machine: &Description) -> impl Iterator<Item = (&str, &Figure)> {
+    let figures = machine.figures().iter();
+    figures.filter_map(|(key, figure)| Some((key.strip_prefix("channels.")?.strip_suffix(".energy")?, figure)))
+}
+
+/// Energy in J of the memory behind the channels whose energy a bit the file gives.
+fn off_chip(machine: &Description, resources: &Resources, totals: &Totals) -> Option<f64> {
+    let classes = classes(resources);
+    let joule = |(name, figure): (&str, &Figure)| {
+        let own = classes.iter().filter(|(class, _)| class.split('.').next() == Some(name));
+        let bytes: u64 = own.flat_map(|(_, members)| members).map(|&member| totals.off_chip[member]).sum();
+        Some(figure.value? * 8.0 * bytes as f64)
+    };
+    sum_of_parts(energies(machine).map(joule))
 }
 
 /// The share of a class or a memory. A memory that each of several units has goes by its name without theirs.

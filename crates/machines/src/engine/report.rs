@@ -99,7 +99,7 @@ pub struct SimulationReport {
     pub power_w: Option<f64>,
     /// Energy of chip and memory.
     pub energy_j: Option<f64>,
-    /// Energy of the memory outside the chip.
+    /// Energy of the memory outside the chip, where it is not part of a component's.
     pub off_chip_energy_j: Option<f64>,
     /// By component.
     pub components: Vec<ComponentEnergy>,
@@ -147,7 +147,7 @@ impl SimulationReport {
         let totals = Totals::of(schedule);
         let bound = Bound::of(schedule.resources(), &totals, &checked);
         let utilisation = utilisation(schedule.resources(), &totals, checked.cycles);
-        let energy = Energy::of(machine, totals.traffic_bytes(), &utilisation, checked.cycles)?;
+        let energy = Energy::of(machine, (schedule.resources(), &totals), &utilisation, checked.cycles)?;
         let clock = machine.clock_hz()?;
         let seconds = checked.cycles as f64 / clock;
         let stalls_by_class: Vec<StallReport> = checked.stalls.iter().map(StallReport::from).collect();

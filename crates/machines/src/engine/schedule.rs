@@ -20,9 +20,13 @@
 //! Values are named ([`Value`]), so the checker knows not only that a place was written but that it holds what the event
 //! means to read. Places do not move from round to round: a body that alternates between two buffers is two rounds long.
 
+mod builder;
+
 use polyfabric_kernels::cancel;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+pub use builder::ScheduleBuilder;
 
 /// Index of a unit or channel in [`Resources`]: units first, in their order, then channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -174,6 +178,8 @@ pub struct OpKind {
     pub parts: u32,
     /// Cycles from the first element in to the first element out.
     pub latency: u64,
+    /// Whether the unit stands beside the off-chip memory and works on what lies there, as a host does: all others reach it over channels.
+    pub off_chip: bool,
 }
 
 /// What travels: how a value class counts in the traffic report.
@@ -218,6 +224,9 @@ pub struct ValueClass {
     pub traffic: Traffic,
     /// Whether values of this class lie in [`MemoryKind::OffChip`] memory from cycle 0 on: keys, tables, inputs.
     pub input: bool,
+    /// Bits of an element (a coefficient, a residue, a number of a ciphertext) as it lies on this machine: what a place of a value must have room
+    /// for, and an access must move. 0 where places hold parts of values, tokens or words of instructions.
+    pub bits: u32,
 }
 
 /// Everything that events refer to by index.
@@ -233,6 +242,8 @@ pub struct Resources {
     pub kinds: Vec<OpKind>,
     /// Value classes.
     pub value_classes: Vec<ValueClass>,
+    /// Whether what units do comes from memory as instructions, which a schedule then has.
+    pub instructed: bool,
 }
 
 impl Resources {
@@ -680,121 +691,5 @@ impl<'a> Iterator for Events<'a> {
                 }
             }
         }
-    }
-}
-
-/// Builds a [`Schedule`]: registers resources by name and nests repeats.
-#[derive(Clone, Debug, Default)]
-pub struct ScheduleBuilder {
-    resources: Resources,
-    /// The items of every open level: the top, then the bodies of open repeats.
-    open: Vec<Vec<Item>>,
-    headers: Vec<Repeat>,
-}
-
-impl ScheduleBuilder {
-    /// An empty schedule.
-    pub fn new() -> Self {
-        Self { resources: Resources::default(), open: vec![Vec::new()], headers: Vec::new() }
-    }
-
-    /// Adds a unit. All units must be added before the first channel, because [`Resource`] counts units first.
-    pub fn unit(&mut self, name: impl Into<String>, class: impl Into<String>, wait: WaitCategory) -> Resource {
-        debug_assert!(self.resources.channels.is_empty(), "units are added before channels");
-        self.resources.units.push(Unit { name: name.into(), class: class.into(), wait });
-        Resource(self.resources.units.len() as u32 - 1)
-    }
-
-    /// Adds a channel of a bandwidth in bytes a cycle.
-    pub fn channel(&mut self, name: impl Into<String>, class: impl Into<String>, bytes_per_cycle: f64) -> Resource {
-        self.resources.channels.push(Channel { name: name.into(), class: class.into(), bytes_per_cycle });
-        self.resources.channel(self.resources.channels.len() - 1)
-    }
-
-    /// Adds a memory.
-    pub fn memory(&mut self, name: impl Into<String>, kind: MemoryKind) -> MemoryId {
-        self.resources.memories.push(Memory { name: name.into(), kind });
-        MemoryId(self.resources.memories.len() as u16 - 1)
-    }
-
-    /// Adds an operation kind.
-    pub fn kind(
-        &mut self,
-        name: impl Into<String>,
-        class: impl Into<String>,
-        elements_per_cycle: f64,
-        latency: u64,
-    ) -> KindId {
-        self.kind_in_parts(name, class, elements_per_cycle, latency, 1)
-    }
-
-    /// Adds an operation kind of a unit whose `parts` equal parts work side by side.
-    pub fn kind_in_parts(
-        &mut self,
-        name: impl Into<String>,
-        class: impl Into<String>,
-        elements_per_cycle: f64,
-        latency: u64,
-        parts: u32,
-    ) -> KindId {
-        let (name, class) = (name.into(), class.into());
-        self.resources.kinds.push(OpKind { name, class, elements_per_cycle, parts, latency });
-        KindId(self.resources.kinds.len() as u16 - 1)
-    }
-
-    /// Adds a value class; `input` if its values lie off-chip from the start.
-    pub fn value_class(&mut self, name: impl Into<String>, traffic: Traffic, input: bool) -> ClassId {
-        self.resources.value_classes.push(ValueClass { name: name.into(), traffic, input });
-        ClassId(self.resources.value_classes.len() as u16 - 1)
-    }
-
-    /// The resources so far.
-    pub fn resources(&self) -> &Resources {
-        &self.resources
-    }
-
-    /// Adds an event to the innermost open repeat, without room for further accesses: there are millions.
-    pub fn event(&mut self, mut event: Event) {
-        cancel::check();
-        event.reads.shrink_to_fit();
-        event.writes.shrink_to_fit();
-        self.item(Item::Event(event));
-    }
-
-    /// Adds an item to the innermost open repeat.
-    pub fn item(&mut self, item: Item) {
-        match self.open.last_mut() {
-            Some(items) => items.push(item),
-            None => self.open.push(vec![item]),
-        }
-    }
-
-    /// Adds a repeat whose body `fill` adds.
-    pub fn repeat(&mut self, start: i64, count: u64, period: u64, shift: Shift, fill: impl FnOnce(&mut Self)) {
-        self.headers.push(Repeat { start, count, period, origin: Shift::default(), shift, body: Arc::default() });
-        self.open.push(Vec::new());
-        fill(self);
-        let body = self.open.pop().unwrap_or_default();
-        if let Some(mut repeat) = self.headers.pop() {
-            repeat.body = Arc::new(body);
-            self.item(Item::Repeat(repeat));
-        }
-    }
-
-    /// The items that `fill` adds, apart from all others: a body for several loops ([`Self::once`]).
-    pub fn body(&mut self, fill: impl FnOnce(&mut Self)) -> Arc<Vec<Item>> {
-        self.open.push(Vec::new());
-        fill(self);
-        Arc::new(self.open.pop().unwrap_or_default())
-    }
-
-    /// Adds a body of [`Self::body`] from cycle `start` on, with its numbers moved on by `origin`.
-    pub fn once(&mut self, start: i64, origin: Shift, body: Arc<Vec<Item>>) {
-        self.item(Item::Repeat(Repeat { start, count: 1, period: 1, origin, shift: Shift::default(), body }));
-    }
-
-    /// The schedule.
-    pub fn finish(mut self) -> Schedule {
-        Schedule { items: self.open.pop().unwrap_or_default(), resources: self.resources }
     }
 }

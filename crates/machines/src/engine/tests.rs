@@ -1,7 +1,7 @@
 //! Do the numbers of a report follow from the schedule by hand, and does the timeline show what the schedule holds?
 
 use super::checker::tests::toy::{accumulate, machine};
-use super::description::{Description, DescriptionLiteral, Dimension, FigureSpec, figure, optional};
+use super::description::{Description, DescriptionLiteral, Dimension, FigureSpec, energy, figure, optional};
 use super::report::{SimulationError, SimulationReport, Subject, latency_cycles};
 use super::schedule::{Schedule, Traffic};
 use super::totals::Totals;
@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 
 const SPECS: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e10, "the clock"),
-    optional("channels.memory.energy", Dimension::EnergyPerBit, 0.0, 1e-9, "the energy a bit"),
+    energy("channels.channel.energy"),
+    FigureSpec { optional: true, ..energy("channels.link.energy") },
+    optional("channels.channel.latency", Dimension::Cycles, 0.0, 1e6, "the latency"),
 ];
 
 const FILE: &str = r#"
@@ -19,7 +21,7 @@ mapper = "toy"
 title = "Two units"
 paper = "none"
 clock = { value = 1, unit = "GHz", source = "assumption" }
-[channels.memory]
+[channels.channel]
 energy = { value = 5, unit = "pJ/bit", source = "assumption" }
 [components.multiplier]
 area = { value = 2.0, unit = "mm2", source = "table 1", input = true }
@@ -114,6 +116,37 @@ fn unknown_stays_unknown() {
     let (bare, _) = FILE.split_once("[components").expect("parts");
     let report = report_of(&accumulate(10, 4), bare).expect("legal");
     assert_eq!((report.area_mm2, report.energy_j, description(bare).power_w()), (None, None, None));
+}
+
+#[test]
+fn energy_of_memory_is_counted_once_and_of_its_own_channel() {
+    let report = |text: &str| report_of(&accumulate(10, 4), text).expect("legal");
+    let parts = report(FILE).components.iter().filter_map(|part| part.energy_j).sum::<f64>();
+    // Another channel's memory has no bits to pay for.
+    let two = FILE.replace(
+        "[components.m",
+        "[channels.link]\nenergy = { value = 50, unit = \"pJ/bit\", source = \"assumption\" }\n[components.m",
+    );
+    assert_eq!(report(&two).off_chip_energy_j, report(FILE).off_chip_energy_j);
+    // Part of a component's power, it is not added to it.
+    let includes =
+        FILE.replace("activity = [\"multiplier\"]", "includes = [\"channels.channel\"]\nactivity = [\"multiplier\"]");
+    let energy = "energy = { value = 5, unit = \"pJ/bit\"";
+    let own = includes.replace(energy, "latency = { value = 5, unit = \"cycles\"");
+    assert_eq!((report(&own).energy_j, report(&own).off_chip_energy_j), (Some(parts), None));
+    let refused = |text: &str| {
+        let literal = DescriptionLiteral::from_toml("toy.toml", text).expect("form");
+        Description::check("toy.toml", &literal, SPECS).expect_err("refused").to_string()
+    };
+    let neither = refused(&FILE.replace(energy, "latency = { value = 5, unit = \"cycles\""));
+    assert!(neither.contains("`channels.channel.energy` is missing"), "{neither}");
+    let twice = refused(&includes);
+    assert!(
+        twice.contains("`components.multiplier.includes`") && twice.contains("energy of its memory twice"),
+        "{twice}"
+    );
+    let missing = refused(&includes.replace("[\"channels.channel\"]", "[\"channels.chanel\"]"));
+    assert!(missing.contains("the file has no such channel"), "{missing}");
 }
 
 #[test]

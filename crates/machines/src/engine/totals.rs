@@ -19,8 +19,9 @@ pub struct Totals {
     pub written: Vec<u64>,
     /// Bytes between the chip and off-chip memory, in the order of [`Traffic::ALL`].
     pub traffic: [u64; Traffic::ALL.len()],
-    /// For each resource, whether it is a channel that moves anything between the chip and off-chip memory.
-    pub off_chip: Vec<bool>,
+    /// For each resource, the bytes that it moves between the chip and off-chip memory, if it is a channel. What of them the instructions
+    /// are, which any channel brings while it is idle, counts with the first.
+    pub off_chip: Vec<u64>,
 }
 
 impl Totals {
@@ -35,13 +36,16 @@ impl Totals {
             read: vec![0; resources.memories.len()],
             written: vec![0; resources.memories.len()],
             traffic: [0; Traffic::ALL.len()],
-            off_chip: vec![false; resources.len()],
+            off_chip: vec![0; resources.len()],
         };
         let mut given = Given::new(resources);
         source.each(&mut |event, times| totals.event(resources, &mut given, event, times));
         if let Source::List(list) = source {
             let bytes = list.instructions().map_or(0, |instructions| instructions.bytes);
             totals.carries(Traffic::Instructions, bytes, 1);
+            if let Some(first) = totals.off_chip.get_mut(resources.channel(0).0 as usize) {
+                add(first, bytes, 1);
+            }
         }
         totals
     }
@@ -60,7 +64,7 @@ impl Totals {
             }
             add(if write { &mut self.written[memory] } else { &mut self.read[memory] }, access.bytes, times);
             if channel && resources.memories[memory].kind == MemoryKind::OffChip {
-                self.off_chip[resource] = true;
+                add(&mut self.off_chip[resource], access.bytes, times);
                 self.carries(resources.value_classes[access.value.class.0 as usize].traffic, access.bytes, times);
             }
         }
@@ -74,7 +78,7 @@ impl Totals {
 
     /// Bytes a cycle of all channels that move anything between the chip and off-chip memory.
     pub fn off_chip_bytes_per_cycle(&self, resources: &Resources) -> f64 {
-        let used = (0..).zip(&self.off_chip).filter(|&(_, &used)| used);
+        let used = (0..).zip(&self.off_chip).filter(|&(_, &bytes)| bytes > 0);
         used.filter_map(|(index, _)| resources.as_channel(Resource(index))).map(|channel| channel.bytes_per_cycle).sum()
     }
 

@@ -79,17 +79,38 @@ impl Cluster {
         }
     }
 
+    /// Reserves the ports that [`ports_for`](Self::ports_for) has found: of ports that are free for the operands, one may not be free long
+    /// enough for a result that meets them, which therefore comes first.
+    pub fn take_ports(&mut self, at: u64, reads: usize, write: Option<u64>, duration: u64) {
+        let (meeting, behind) = match write {
+            Some(write) if self.meets(write - at, duration) => (Some(write), None),
+            other => (None, other),
+        };
+        for start in meeting.into_iter().chain(std::iter::repeat_n(at, reads)).chain(behind) {
+            self.take_port(start, duration);
+        }
+    }
+
     /// The unit of `kind` that is free first from `from` on, and when.
     pub fn unit(&self, kind: UnitKind, from: u64, duration: u64) -> Option<(usize, u64)> {
         let starts = self.units[kind as usize].iter().enumerate();
         starts.map(|(index, unit)| (index, unit.earliest(from, duration))).min_by_key(|&(_, at)| at)
     }
 
+    /// Whether a register file can take a result, `latency` cycles behind so many reads, at all: one that begins in the bank of its operands
+    /// while they are still read meets them there in every cycle.
+    pub fn takes_result(&self, reads: usize, latency: u64, duration: u64) -> bool {
+        reads + usize::from(self.meets(latency, duration)) <= self.ports[0].len()
+    }
+
+    fn meets(&self, latency: u64, duration: u64) -> bool {
+        latency.is_multiple_of(self.ports.len() as u64) && latency < duration
+    }
+
     /// Whether an instruction that starts in `at` finds ports for its reads, and for a result written in `write`.
     pub fn ports_for(&self, at: u64, reads: usize, write: Option<u64>, duration: u64) -> bool {
         let Some(write) = write else { return self.free_ports(at, duration) >= reads };
-        // A result that begins in the bank of its operands while they are still read meets them there.
-        let same = (write - at).is_multiple_of(self.ports.len() as u64) && write - at < duration;
+        let same = self.meets(write - at, duration);
         self.free_ports(at, duration) >= reads + usize::from(same) && self.free_ports(write, duration) >= 1
     }
 }

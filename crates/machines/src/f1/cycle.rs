@@ -62,6 +62,16 @@ pub enum CycleError {
         /// Cluster.
         cluster: usize,
     },
+    /// An instruction's operands and its result are in each other's way in every cycle: a fault of the compiler.
+    #[error(
+        "instruction {instruction} finds no cycle in cluster {cluster}, although nothing is reserved any more. This is a fault of the compiler"
+    )]
+    Ports {
+        /// Instruction.
+        instruction: u32,
+        /// Cluster.
+        cluster: usize,
+    },
     /// Phase 2 asked for more than fits, or for what is not there: a fault of the compiler.
     #[error("phase 2 asks for value {value} in a way that does not hold: {what}. This is a fault of the compiler")]
     Movement {
@@ -591,7 +601,9 @@ impl<'a> Scheduler<'a> {
         }
         // Operands whose last reader this is leave their registers to the result, which follows the read by the unit's latency.
         let dead = dying.iter().find_map(|&value| self.clusters[cluster].find(value));
-        let place = match self.worth(instruction, cluster, instruction) {
+        let reads = sources.iter().filter(|(source, _)| matches!(source, Source::Register(_))).count();
+        let fits = self.clusters[cluster].takes_result(reads, latency, duration);
+        let place = match self.worth(instruction, cluster, instruction).filter(|_| fits) {
             None => None,
             Some(_) if dead.is_some() => dead.map(|index| (index, self.clusters[cluster].cells[index].free_from)),
             Some(until) => self.take_register(cluster, ready.max(target) + latency, &values, (instruction, until))?,
@@ -609,9 +621,13 @@ impl<'a> Scheduler<'a> {
                 (Destination::Scratchpad(slot), from.saturating_sub(self.network))
             }
         };
-        let reads = sources.iter().filter(|(source, _)| matches!(source, Source::Register(_))).count();
         let mut at = ready.max(from.saturating_sub(latency));
+        // Behind all that is reserved nothing is in the way.
+        let last = self.end.max(self.front[cluster]).max(at) + busy_unit + latency + 2 * (duration + self.network);
         let (unit, start) = loop {
+            if at > last {
+                return Err(CycleError::Ports { instruction, cluster });
+            }
             let Some((unit, mut next)) = self.clusters[cluster].unit(kind, at, busy_unit) else {
                 return Err(CycleError::Movement { value: instruction, what: "the machine has no unit for it" });
             };
@@ -692,7 +708,6 @@ impl<'a> Scheduler<'a> {
         for (&(source, _), &value) in sources.iter().zip(values) {
             match source {
                 Source::Register(index) => {
-                    self.clusters[cluster].take_port(start, duration);
                     let cell = &mut self.clusters[cluster].cells[usize::from(index)];
                     cell.free_from = cell.free_from.max(start + 1);
                 }
@@ -703,13 +718,13 @@ impl<'a> Scheduler<'a> {
                 Source::Cluster(_) => self.send(source, cluster, start),
             }
         }
-        match result {
-            Destination::Register(_) => self.clusters[cluster].take_port(write, duration),
-            Destination::Scratchpad(slot) => {
-                self.clusters[cluster].to_scratchpad.reserve(write, duration);
-                self.banks[slot.bank as usize].reserve(Way::Enter, write + self.network, duration);
-            }
+        if let Destination::Scratchpad(slot) = result {
+            self.clusters[cluster].to_scratchpad.reserve(write, duration);
+            self.banks[slot.bank as usize].reserve(Way::Enter, write + self.network, duration);
         }
+        let reads = sources.iter().filter(|(source, _)| matches!(source, Source::Register(_))).count();
+        let write = matches!(result, Destination::Register(_)).then_some(write);
+        self.clusters[cluster].take_ports(start, reads, write, duration);
         let first = sources[0].0;
         let operands = [first, sources.get(1).map_or(first, |&(source, _)| source)];
         let cluster = cluster as u16;

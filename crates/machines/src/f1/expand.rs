@@ -144,9 +144,11 @@ pub fn resources(machine: &F1, geometry: &Geometry) -> Resources {
     ] {
         builder.kind(name, class, lanes, latency);
     }
-    builder.value_class("hint", Traffic::KeySwitchKey, true);
-    builder.value_class("input", Traffic::Ciphertexts, true);
-    builder.value_class("value", Traffic::Ciphertexts, false);
+    builder.instructed();
+    let bits = 8 * WORD_BYTES as u32;
+    builder.value_class("hint", Traffic::KeySwitchKey, true, bits);
+    builder.value_class("input", Traffic::Ciphertexts, true, bits);
+    builder.value_class("value", Traffic::Ciphertexts, false, bits);
     builder.finish().resources
 }
 

@@ -1,8 +1,8 @@
 //! Phase 1: the order of homomorphic operations, of the instructions of each, and the cluster of each (section 4.2).
 //!
 //! Homomorphic operations that are independent and use the same hint form a group; groups are list-scheduled, the one with the operation
-//! that stands first in the program first: what is begun is finished before more is begun. A group that would use its hint for fewer than
-//! there is room for waits while another is full, or wider. What uses no hint joins the group that it follows.
+//! that stands first in the program first: what is begun is finished before more is begun. A group with fewer operations than
+//! there is room for lets full groups go first, and wider ones. What uses no hint joins the group that it follows.
 //!
 //! Within a group instructions are cut into stages, between which values change limbs (a digit that is lifted to every other
 //! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the

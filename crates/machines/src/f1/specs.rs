@@ -1,7 +1,7 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{F1, PipelineDepth};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
 
 /// Every figure.
 pub const SPECS: &[FigureSpec] = &[
@@ -24,7 +24,7 @@ pub const SPECS: &[FigureSpec] = &[
     figure("channels.hbm.count", Dimension::Count, 1.0, 64.0, "the memory stacks"),
     figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of all stacks"),
     figure("channels.hbm.latency", Dimension::Cycles, 1.0, 1e6, "the latency of the memory"),
-    figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
+    energy("channels.hbm.energy"),
 ];
 
 impl F1 {

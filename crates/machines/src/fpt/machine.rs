@@ -139,6 +139,23 @@ pub struct Shape {
     pub sum: u64,
     /// Bytes of a polynomial of the key.
     pub key_polynomial: u64,
+    /// What elements have.
+    pub bits: Bits,
+}
+
+/// Bits of an element: of a coefficient, or of the real or imaginary part of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bits {
+    /// Of accumulators.
+    pub coefficient: u32,
+    /// Of digits.
+    pub digit: u32,
+    /// Of digits' transforms.
+    pub spectrum: u32,
+    /// Of sums of products.
+    pub sum: u32,
+    /// Of the key.
+    pub key: u32,
 }
 
 /// A parameter set that the pipeline cannot be built for.
@@ -272,8 +289,14 @@ impl Fpt {
         let depth = to_accumulate + accumulate + group - 1;
         let slots = self.batch.max((depth as u64).div_ceil(cmux as u64));
         let bytes = |count: u64, bits: u64| (count * bits).div_ceil(8);
-        let coefficient_bits = u64::from(gadget.kept_bits().min(parameters.torus_bits()));
-        let key_polynomial = bytes(2 * points, self.key_bits);
+        let bits = Bits {
+            coefficient: gadget.kept_bits().min(parameters.torus_bits()),
+            digit: gadget.log2_base,
+            spectrum: self.spectrum_bits(points) as u32,
+            sum: self.inverse.input(),
+            key: self.key_bits as u32,
+        };
+        let key_polynomial = bytes(2 * points, bits.key.into());
         let key = polynomials * polynomials * levels * key_polynomial;
         let key_cycles = channels::cycles(key.div_ceil(self.key_channels), self.channel_bytes);
         Ok(Shape {
@@ -301,11 +324,12 @@ impl Fpt {
             slots,
             period: (slots as i64 * cmux).max(key_cycles),
             key_cycles,
-            polynomial: bytes(ring_degree, coefficient_bits),
-            digits: bytes(ring_degree, u64::from(gadget.log2_base)),
-            spectrum: bytes(2 * points, self.spectrum_bits(points)),
-            sum: bytes(2 * points, self.inverse.input().into()),
+            polynomial: bytes(ring_degree, bits.coefficient.into()),
+            digits: bytes(ring_degree, bits.digit.into()),
+            spectrum: bytes(2 * points, bits.spectrum.into()),
+            sum: bytes(2 * points, bits.sum.into()),
             key_polynomial,
+            bits,
         })
     }
 }

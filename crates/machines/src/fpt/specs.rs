@@ -2,7 +2,7 @@
 
 use super::machine::{Balance, Fpt};
 use crate::contract::torus::{STAGES, stage_spec, stage_widths};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
 use crate::torus::pipeline::PipelineDepth;
 
 /// Every figure.
@@ -46,7 +46,7 @@ pub const SPECS: &[FigureSpec] = &[
     figure("channels.hbm.key_channels", Dimension::Count, 1.0, 1024.0, "the pseudo-channels of the bootstrapping key"),
     figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of one pseudo-channel"),
     figure("channels.hbm.latency", Dimension::Cycles, 0.0, 1e6, "the latency of the memory"),
-    figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
+    energy("channels.hbm.energy"),
     figure("channels.host_link.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the host link, each way"),
     figure("channels.host_link.latency", Dimension::Cycles, 0.0, 1e9, "from the host's call to the first byte there"),
     figure("channels.host_memory.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the host's memory"),
@@ -91,8 +91,8 @@ impl Fpt {
         let machine = Self {
             clock_hz: d.clock_hz()?,
             balance: if fft_unrolled { Balance::FftUnrolled } else { Balance::DotProductUnrolled },
-            forward_points: d.value("units.cmux.forward_points")? as u64,
-            kernel_points: d.value("units.cmux.kernel_points")? as u64,
+            forward_points: d.count("units.cmux.forward_points")?,
+            kernel_points: d.count("units.cmux.kernel_points")?,
             batch: d.count("units.cmux.batch")?,
             log2_radix: d.count("units.cmux.log2_radix")? as u32,
             largest_ring: d.count("units.cmux.largest_ring")?,

@@ -2,7 +2,7 @@
 
 use super::machine::{FOLDED_BYTES, Morphling, Network};
 use crate::contract::torus::{STAGES, WIDTHS, stage_spec, width_spec};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure, optional};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, optional};
 use crate::torus::pipeline::PipelineDepth;
 
 /// A figure that components alone read.
@@ -100,7 +100,7 @@ pub const SPECS: &[FigureSpec] = &[
     figure("channels.hbm.vector_channels", Dimension::Count, 1.0, 1024.0, "the channels for everything else"),
     figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of all channels"),
     figure("channels.hbm.latency", Dimension::Cycles, 0.0, 1e6, "the latency of the memory"),
-    figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
+    energy("channels.hbm.energy"),
     figure(
         "machine.reuse.key_streams",
         Dimension::Count,

@@ -209,13 +209,14 @@ impl Chip {
             .map(|side| (0..machine.hadamard_height).map(|cell| wire(format!("masks{side}.{cell}"))).collect())
             .collect();
         let diagonal_wires = (0..machine.hadamard_units).map(|side| wire(format!("diagonals{side}"))).collect();
+        let bits = machine.word_bits as u32;
         let classes = Classes {
-            input: builder.value_class("input", Traffic::Ciphertexts, true),
-            key: builder.value_class("switching key", Traffic::KeySwitchKey, true),
-            table: builder.value_class("public polynomial", Traffic::Tables, true),
-            computed: builder.value_class("polynomial", Traffic::Ciphertexts, false),
-            stream: builder.value_class("stream", Traffic::Ciphertexts, false),
-            carried: builder.value_class("polynomial between rounds", Traffic::Ciphertexts, false),
+            input: builder.value_class("input", Traffic::Ciphertexts, true, bits),
+            key: builder.value_class("switching key", Traffic::KeySwitchKey, true, bits),
+            table: builder.value_class("public polynomial", Traffic::Tables, true, bits),
+            computed: builder.value_class("polynomial", Traffic::Ciphertexts, false, bits),
+            stream: builder.value_class("stream", Traffic::Ciphertexts, false, bits),
+            carried: builder.value_class("polynomial between rounds", Traffic::Ciphertexts, false, bits),
         };
         let kinds = Kinds::declare(builder, machine, units);
         Self {

@@ -7,7 +7,7 @@ use super::tiling::Tiling;
 use super::units::base_conversion::HeightError;
 use super::units::ntt::NttUnit;
 use super::units::{AutomorphismUnit, BaseConversionArray, HadamardUnit, PipelineDepth, Routing, Shape, ShapeError};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
 use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
 use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, Search, StepRates, StepRule, SumOrder};
@@ -30,7 +30,7 @@ pub const SPECS: &[FigureSpec] = &[
     figure("memories.scratchpad.writes", Dimension::Count, 1.0, 256.0, "the tiles that are written a cycle"),
     figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of the memory"),
     figure("channels.hbm.latency", Dimension::Cycles, 1.0, 1e6, "the latency of the memory"),
-    figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
+    energy("channels.hbm.energy"),
     figure("machine.arithmetic.word", Dimension::Bits, 8.0, 60.0, "the width of a residue"),
     figure(
         "machine.dataflow.hoisting",

@@ -208,6 +208,11 @@ impl Pipeline {
         Sizes::new(parameters, self.points(parameters.ring_degree().get() as u64) * self.point_bytes)
     }
 
+    /// Bits that a polynomial's transform has for each of its coefficients.
+    pub fn spectrum_bits(&self) -> u32 {
+        (8 * self.points(self.largest_ring) * self.point_bytes / self.largest_ring) as u32
+    }
+
     /// Cycles of `bytes` on one channel.
     pub fn channel_cycles(&self, bytes: u64) -> i64 {
         channels::cycles(bytes, self.channel_bytes)
@@ -235,7 +240,8 @@ impl Pipeline {
         let latency = |stage: Stage, law: u64| stage.latency.unwrap_or(law) as i64;
         let transform = |stage| latency(stage, pipeline::transform(size, self.points_of(stage), depth));
         let tree = |inputs: u64| depth.adder * u64::from(inputs.next_power_of_two().ilog2());
-        let key_points = size * self.rows * self.columns;
+        // Of a set's rows and columns: a machine that has more of either leaves them idle, and their part of the bus.
+        let key_points = size * rows.min(sizes.polynomials * u64::from(levels)) * sizes.polynomials;
         let bus = (key_points * self.point_bytes).div_ceil(self.key_bus);
         let coefficients = |stage| sizes.ring_degree.div_ceil(self.coefficients_of(stage));
         let points = |stage| pipeline::polynomial_cycles(size, self.points_of(stage));

@@ -2,7 +2,7 @@
 
 use super::machine::{Pipeline, Stage, Stages};
 use crate::contract::torus::{STAGES, WIDTHS, stage_spec, width_spec};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, figure, optional};
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, optional};
 use crate::torus::pipeline::PipelineDepth;
 
 const ACCUMULATES: &str = "units.multiply.accumulates";
@@ -102,7 +102,7 @@ pub const SPECS: &[FigureSpec] = &[
     figure("channels.hbm.ciphertext_channels", Dimension::Count, 1.0, 1024.0, "the channels for everything else"),
     figure("channels.hbm.bandwidth", Dimension::Bandwidth, 1e6, 1e15, "the bandwidth of all channels"),
     figure("channels.hbm.latency", Dimension::Cycles, 0.0, 1e6, "the latency of the memory"),
-    figure("channels.hbm.energy", Dimension::EnergyPerBit, 0.0, 1e-6, "the memory's energy"),
+    energy("channels.hbm.energy"),
     figure(
         "machine.arithmetic.coefficient",
         Dimension::Bits,
@@ -147,22 +147,6 @@ fn given<T>(
 
 fn count(d: &Description, key: &str) -> Result<u64, FigureError> {
     Ok(d.count(key)?)
-}
-
-/// Bytes a cycle, whole ones.
-fn rate(d: &Description, key: &str) -> Result<u64, FigureError> {
-    let bytes = d.bytes_per_cycle(key)?;
-    if bytes >= 1.0 {
-        return Ok(bytes as u64);
-    }
-    let (file, key) = (d.file().to_owned(), key.to_owned());
-    Err(FigureError::TooSmall {
-        file,
-        key,
-        value: bytes,
-        needed: 1.0,
-        cause: "bytes a cycle: a path passes at least one",
-    })
 }
 
 fn stages(d: &Description) -> Result<Stages, FigureError> {
@@ -211,13 +195,13 @@ impl Pipeline {
             global: d.count("memories.global.capacity")?,
             key_buffers: d.count("memories.global.buffers")?,
             ports: [
-                (given(d, "memories.local.read_rate", rate)?, given(d, "memories.local.write_rate", rate)?),
-                (given(d, "memories.global.read_rate", rate)?, given(d, "memories.global.write_rate", rate)?),
+                (given(d, "memories.local.read_rate", count)?, given(d, "memories.local.write_rate", count)?),
+                (given(d, "memories.global.read_rate", count)?, given(d, "memories.global.write_rate", count)?),
             ],
             multicast: given(d, "channels.key_bus.multicast", |d, key| Ok(d.flag(key)?))?.unwrap_or(true),
-            key_bus: rate(d, "channels.key_bus.rate")?,
-            switch_bus: rate(d, "channels.switch_bus.rate")?,
-            link: rate(d, "channels.link.rate")?,
+            key_bus: d.count("channels.key_bus.rate")?,
+            switch_bus: d.count("channels.switch_bus.rate")?,
+            link: d.count("channels.link.rate")?,
             batch: d.count("units.core.batch")?,
             switch_lanes: d.count("units.switch.lanes")?,
             switch_columns: d.count("units.switch.columns")?,
@@ -262,6 +246,13 @@ impl Pipeline {
                 let cause = "an inverse transform without a column has nothing to do: give at most as many as columns";
                 return Err(together((INVERSES, inverses), ("units.core.columns", self.columns), cause));
             }
+        }
+        let key = if d.figures().contains_key(WIDTHS[0]) { WIDTHS[0] } else { "machine.arithmetic.transform" };
+        let (point, width) = (("machine.arithmetic.point", d.count("machine.arithmetic.point")?), (key, d.count(key)?));
+        if point.1 < 2 * width.1 {
+            let cause =
+                "a point of the key is a real and an imaginary part of this width: give it at least twice the bits";
+            return Err(together(point, width, cause));
         }
         let ports = [
             ("memories.local.read_rate", self.ports[0].0, self.working_ports()[0].0),

@@ -155,6 +155,19 @@ fn one_inverse_transform_suffices_where_multipliers_accumulate() {
 }
 
 #[test]
+fn columns_that_a_set_has_not_do_not_slow_it_down() {
+    let parameters = shape(20, 1, 1024, 1);
+    let cycles = |machine: &Pipeline| {
+        let program = lookups(&parameters, &lowering(machine, &parameters), 64, 1, false);
+        check(&map(machine, &program).expect("it fits").schedule, &[]).expect("it is legal").cycles
+    };
+    for accumulates in [false, true] {
+        let two = Pipeline { rows: 2, columns: 2, accumulates, ..machine() };
+        assert_eq!(cycles(&Pipeline { columns: 4, ..two.clone() }), cycles(&two));
+    }
+}
+
+#[test]
 fn a_rate_is_the_same_a_cycle_and_a_second() {
     let a_second = OWN.replace("rate = { value = 512, unit = \"bits/cycle\"", "rate = { value = 76.8, unit = \"GB/s\"");
     assert_ne!(a_second, OWN);
@@ -179,6 +192,17 @@ fn figures_that_contradict_each_other_are_refused_with_the_remedy() {
     assert!(message.contains("`units.inverse.count` is 3 and `units.core.columns` is 2"), "{message}");
     let message = refused("lanes = { value = 8", "lanes = { value = 12");
     assert!(message.contains("`units.core.lanes` is 12") && message.contains("powers of two"), "{message}");
+    let message = refused("point = { value = 64", "point = { value = 62");
+    assert!(
+        message.contains("`machine.arithmetic.point` is 62 and `machine.arithmetic.transform` is 32")
+            && message.contains("twice"),
+        "{message}"
+    );
+    let message = refused(
+        "point = { value = 64",
+        "key = { value = 33, unit = \"bits\", source = \"chosen\" }\npoint = { value = 64",
+    );
+    assert!(message.contains("`machine.arithmetic.point` is 64 and `machine.arithmetic.key` is 33"), "{message}");
     let port = "[memories.local]\nread_rate = { value = 16, unit = \"bytes/cycle\", source = \"chosen\" }";
     assert_eq!(
         refused("[memories.local]", port),
@@ -186,7 +210,9 @@ fn figures_that_contradict_each_other_are_refused_with_the_remedy() {
          collide. Give a wider port, fewer lanes or slower links"
     );
     let message = refused("rate = { value = 256, unit = \"bits/cycle\"", "rate = { value = 0.001, unit = \"GB/s\"");
-    assert!(message.contains("`channels.link.rate` is 0.0008") && message.contains("at least 1"), "{message}");
+    assert!(message.contains("`channels.link.rate` = 0.001") && message.contains("lies between 1.2 and"), "{message}");
+    let message = refused("rate = { value = 256, unit = \"bits/cycle\"", "rate = { value = 10, unit = \"GB/s\"");
+    assert!(message.contains("8.333333333333334 bytes/cycle is no whole number"), "{message}");
     let message = refused("[units.multiply]", "[units.multiplyer]");
     assert_eq!(
         message,

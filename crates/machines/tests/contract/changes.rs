@@ -5,8 +5,8 @@ use super::residue_family::SHAPE;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::description::{Description, Dimension};
-use polyfabric_machines::parse;
-use polyfabric_machines::registry::{changed, of};
+use polyfabric_machines::registry::{changed, choose, of};
+use polyfabric_machines::{description, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, build};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
@@ -77,5 +77,73 @@ fn area_and_power_follow_every_figure_or_are_unknown() {
             }
         }
         assert!(by_law + unknown > 5, "{name}: {by_law} and {unknown}");
+    }
+}
+
+#[test]
+fn a_fraction_of_a_part_and_memory_without_energy_are_refused() {
+    let (fraction, energy) = ("is no whole number", "the memory's energy lies between 0.001 and");
+    for (name, key, value, cause) in [
+        ("morphling", "units.path.points", 8.9, fraction),
+        ("morphling", "units.fft.points", 16.9, fraction),
+        ("morphling", "channels.network.key", 64.5, fraction),
+        ("strix", "channels.link.rate", 129.0, fraction),
+        ("fpt", "units.cmux.forward_points", 128.9, fraction),
+        ("fpt", "units.cmux.kernel_points", 32.9, fraction),
+        ("f1", "channels.hbm.energy", 0.0, energy),
+        ("morphling", "channels.hbm.energy", 0.0, energy),
+        ("strix", "channels.hbm.energy", 0.0, energy),
+    ] {
+        let machine = description(name).expect("it comes with the project");
+        let refused = changed(&machine, &[(key.to_owned(), value)]).expect_err("it cannot be").to_string();
+        assert!(refused.contains(key) && refused.contains(cause), "{refused}");
+    }
+}
+
+#[test]
+fn a_width_is_the_same_a_cycle_and_a_second() {
+    // 64 bytes a cycle of 1.2 GHz.
+    let machine = description("morphling").expect("it comes with the project");
+    let text = toml::to_string(machine.literal()).expect("it is text");
+    let a_cycle = "[channels.network.key]\nvalue = 64\nunit = \"bytes/cycle\"";
+    assert!(text.contains(a_cycle), "{text}");
+    let a_second = text.replace(a_cycle, "[channels.network.key]\nvalue = 76.8\nunit = \"GB/s\"");
+    let a_second = parse("seconds.toml", &a_second).expect("a width");
+    assert_eq!((taken(&a_second), a_second.area_mm2()), (taken(&machine), machine.area_mm2()));
+    let narrow = |machine, value| changed(machine, &[("channels.network.key".to_owned(), value)]).expect("a width");
+    let (eight, same) = (narrow(&machine, 8.0), narrow(&a_second, 9.6));
+    assert_eq!(taken(&same), taken(&eight));
+    assert!(taken(&eight).0 > taken(&machine).0, "an eighth of the width");
+}
+
+#[test]
+fn area_is_unknown_where_a_part_does_not_follow() {
+    let unknown = |machine: &Description, key: &str| {
+        assert_eq!((machine.area_mm2(), machine.power_w()), (None, None), "{key}");
+        let cause = machine.area_cause().expect("it is unknown");
+        assert!(cause.contains(&format!("`{key}`")), "{cause}");
+    };
+    // Published for one reading alone.
+    for (name, fact, option, key) in [
+        ("strix", "folding", "off", "units.core.folding"),
+        ("strix", "transform", "part", "machine.arithmetic.point"),
+        ("strix", "key_bus", "shared", "channels.key_bus.rate"),
+        ("osiris", "bandwidth", "4TB", "channels.hbm.bandwidth"),
+        ("osiris", "bandwidth", "2TB", "channels.hbm.bandwidth"),
+    ] {
+        let machine = description(name).expect("it comes with the project");
+        unknown(&choose(&machine, &[(fact, option)]).expect("a reading"), key);
+    }
+    // In one part by a law, in another that no law is known of.
+    let own =
+        parse("own.toml", include_str!("../../../../examples/own-tfhe-machine.toml")).expect("the example is right");
+    let osiris = description("osiris").expect("it comes with the project");
+    for (machine, key, value) in [
+        (&osiris, "units.ntt.lanes", 1024.0),
+        (&osiris, "units.base_conversion.height", 32.0),
+        (&osiris, "units.hadamard.count", 1.0),
+        (&own, "units.core.largest_ring", 16384.0),
+    ] {
+        unknown(&changed(machine, &[(key.to_owned(), value)]).expect("a machine"), key);
     }
 }

@@ -32,10 +32,10 @@ pub const SHAPE: Shape = Shape { log2_degree: 10, limbs: 2, special: 1, cipherte
 
 /// The events of a schedule, to be changed.
 #[derive(Clone)]
-struct Listed {
-    resources: Resources,
-    events: Vec<Event>,
-    instructions: Option<Instructions>,
+pub struct Listed {
+    pub resources: Resources,
+    pub events: Vec<Event>,
+    pub instructions: Option<Instructions>,
 }
 
 impl Listed {
@@ -61,7 +61,7 @@ impl Listed {
     }
 
     /// The first, the middle and the last event of every kind.
-    fn samples(&self) -> Vec<usize> {
+    pub fn samples(&self) -> Vec<usize> {
         let mut kinds: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
         for (index, event) in self.events.iter().enumerate() {
             kinds.entry(event.op.kind.0).or_default().push(index);
@@ -70,7 +70,7 @@ impl Listed {
         kinds.into_values().flat_map(of_kind).collect()
     }
 
-    fn kind(&self, index: usize) -> &str {
+    pub fn kind(&self, index: usize) -> &str {
         &self.resources.kinds[usize::from(self.events[index].op.kind.0)].name
     }
 }
@@ -90,11 +90,11 @@ impl EventList for Listed {
 }
 
 /// A program on a machine, with keys and inputs, and what the interpreter makes of them.
-struct Case {
+pub struct Case {
     machine: Description,
     program: KernelProgram,
     simulated: Simulated,
-    listed: Listed,
+    pub listed: Listed,
     keys: KeySet,
     inputs: Vec<RnsPolynomial>,
     expected: Vec<RnsPolynomial>,
@@ -135,7 +135,7 @@ impl Case {
     }
 
     /// Every machine of the family, with key switches and products.
-    fn all() -> Vec<Self> {
+    pub fn all() -> Vec<Self> {
         let machines = super::all_machines();
         let own =
             machines.iter().filter(|machine| of(machine).expect("a mapper").programs().family() == Family::Residue);
@@ -143,7 +143,7 @@ impl Case {
     }
 
     /// What the judge says: the audit, then the checker.
-    fn judged(&self, listed: &Listed) -> Result<(), String> {
+    pub fn judged(&self, listed: &Listed) -> Result<(), String> {
         let meaning = self.simulated.mapped().meaning();
         hold(&self.machine, &self.program, &Given::new(), &*meaning, listed).map_err(|error| error.to_string())?;
         check(Source::List(listed), &[]).map(|_| ()).map_err(|violation| violation.to_string())
@@ -155,7 +155,7 @@ impl Case {
         replayed.map_err(|error| error.to_string())
     }
 
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("`{}` on {}", self.program.name, self.machine.name())
     }
 }

@@ -6,6 +6,7 @@ use super::kernel::{KernelProgram, LimbSet};
 use super::lowering::Lowered;
 use super::lowering::bgv::BgvLowered;
 use super::noise::NoiseReport;
+use crate::names::{NAMES, name_problem};
 use polyfabric_schemes::port::{Direction, Port, ProgramHash};
 use polyfabric_schemes::rns::{Domain, KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
@@ -326,7 +327,8 @@ impl Checks<'_> {
     }
 
     fn whole(&self) -> Result<(), SignatureError> {
-        let SignatureLiteral { slots, inputs, outputs, keys, .. } = self.literal;
+        let SignatureLiteral { program, slots, inputs, outputs, keys, .. } = self.literal;
+        self.expect(name_problem(program).is_none(), "the program's name", format!("{program:?}"), NAMES)?;
         let most = match self.set {
             ParameterSet::Ckks(_) => self.degree() / 2,
             ParameterSet::Bgv(_) => self.degree(),
@@ -341,6 +343,7 @@ impl Checks<'_> {
             for own in terminals {
                 let what = format!("the name {:?}", own.name);
                 self.expect(names.insert(&own.name), &what, "there twice", "each is there once")?;
+                self.expect(name_problem(&own.name).is_none(), "a name", format!("{:?}", own.name), NAMES)?;
                 self.terminal(own)?;
             }
         }

@@ -125,6 +125,10 @@ fn wrong_texts_are_refused_with_their_place() {
             "line 3, column 1: rotate: modulo a power of two a ciphertext holds one number, in its constant coefficient, and has no slots; write one value for each number, or take a prime t ≡ 1 mod 2N",
         ),
         (
+            "program \"p\" ckks slots 2\n%0 = input \"x\" magnitude 1\n%1 = linear_transform %0 {0: [1, 2], 0: [3, 4]}",
+            "line 3, column 38: expected an offset that has no diagonal yet, found 0",
+        ),
+        (
             "program \"p\" ckks slots 4\n%1 = input \"x\" magnitude 1",
             "line 2, column 1: %1 is defined here, but the next is %0; number definitions from 0 in order",
         ),

@@ -83,6 +83,35 @@ fn equal_lookups_are_done_once_and_shared_operands_are_switched_once() {
     assert_eq!(report.outputs[0].squared_norm, 4.0);
 }
 
+/// A sum whose means cancel and one whose means add up, of nearly the same spread: which comes first makes no difference.
+#[test]
+fn an_output_is_as_noisy_as_its_worst_element_in_any_order() {
+    const MIXED: [(usize, i64); 4] = [(0, 1), (1, -1), (2, 1), (3, -1)];
+    const DOUBLED: [(usize, i64); 1] = [(4, 2)];
+    let report = |rows: &[&[(usize, i64)]]| {
+        let mut builder = Builder::new("rows").unwrap();
+        let range = Range::new(0, 3).unwrap();
+        let x = builder.input("x", ElementType::Integer(range), 5).unwrap();
+        let table = Table::tabulate(range, |value| value * value % 4).unwrap();
+        let squares = builder.lookup(x, vec![table], None, LookupResult::Integer).unwrap();
+        let mut matrix = MatrixBuilder::new(5).unwrap();
+        rows.iter().for_each(|row| matrix.push_row(row.iter().copied()).unwrap());
+        let matrix = Arc::new(matrix.finish());
+        let sums = builder.linear(squares, matrix, &vec![0; rows.len()]).unwrap();
+        builder.output("y", sums).unwrap();
+        let program = builder.finish().unwrap();
+        let parameters = sets::parameters("toy-256").unwrap();
+        let report = noise::report(&program, &parameters, KeySwitchOrder::After, Transform::F64).unwrap();
+        let output = &report.outputs[0];
+        (output.margin, output.log2_failure, output.error_bound)
+    };
+    let [mixed, doubled, both, other] =
+        [&[&MIXED[..]][..], &[&DOUBLED], &[&MIXED, &DOUBLED], &[&DOUBLED, &MIXED]].map(report);
+    assert_eq!(both, other);
+    assert!(mixed.1 != doubled.1 && both.0 <= mixed.0.min(doubled.0));
+    assert!(both.1 >= mixed.1.max(doubled.1), "{both:?}, {mixed:?}, {doubled:?}");
+}
+
 #[test]
 fn lookups_that_no_output_needs_are_not_done() {
     let mut builder = Builder::new("unread").unwrap();

@@ -52,7 +52,13 @@ impl PySlotParameters {
     }
 
     /// What is known of it, as of a named set, as JSON.
-    fn to_json(&self) -> String {
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || Ok(self.json()))
+    }
+}
+
+impl PySlotParameters {
+    fn json(&self) -> String {
         match &self.0 {
             ParameterSet::Ckks(set) => match ckks::sets::entry(set.name()) {
                 Ok((entry, known)) if known == set => with_entry(of_ckks(set), entry.family, &entry.note),

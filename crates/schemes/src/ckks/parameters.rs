@@ -472,10 +472,16 @@ impl Parameters {
     /// Levels that a bootstrapping of the set leaves, if it has one: a polynomial of degree d takes ⌈log2(d + 1)⌉, a doubling one.
     pub fn levels_left(&self) -> Option<usize> {
         let taken = self.0.literal.bootstrap?;
-        let depth = |degree: u32| if degree == 0 { 0 } else { (degree + 1).next_power_of_two().ilog2() };
-        let reduction = depth(taken.degree) + taken.doublings + depth(taken.arcsine_degree);
-        let levels = taken.coefficients_to_slots + reduction + taken.slots_to_coefficients;
-        self.max_level().checked_sub(levels as usize)
+        let depth = |degree: u32| u32::BITS - degree.leading_zeros();
+        let levels = [
+            taken.coefficients_to_slots,
+            depth(taken.degree),
+            taken.doublings,
+            depth(taken.arcsine_degree),
+            taken.slots_to_coefficients,
+        ];
+        let levels: u64 = levels.into_iter().map(u64::from).sum();
+        self.max_level().checked_sub(usize::try_from(levels).ok()?)
     }
 
     /// How the key switch cuts.
@@ -598,6 +604,30 @@ mod tests {
             noise_std: 3.2,
             sources: BTreeMap::new(),
         }
+    }
+
+    #[test]
+    fn a_bootstrapping_of_more_levels_than_there_are_leaves_none() {
+        let left = |degree: u32, doublings: u32| {
+            let bootstrap = BootstrapLiteral {
+                order: BootstrapOrder::default(),
+                method: BootstrapMethod::default(),
+                coefficients_to_slots: 0,
+                slots_to_coefficients: 0,
+                range: 2,
+                degree,
+                doublings,
+                arcsine_degree: 0,
+            };
+            let set = Parameters::check(&ParametersLiteral { bootstrap: Some(bootstrap), ..literal() });
+            set.expect("a sound set").levels_left()
+        };
+        // A polynomial of degree 1 takes a level, one of degree 3 two.
+        assert_eq!(
+            [left(0, 0), left(1, 0), left(3, 0), left(1, 1), left(4, 0)],
+            [Some(2), Some(1), Some(0), Some(0), None]
+        );
+        assert_eq!([left(3_000_000_000, 0), left(u32::MAX, 0), left(u32::MAX, u32::MAX)], [None; 3]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use blake3::Hasher;
 use polyfabric_kernels::{Torus, cancel};
+use zeroize::Zeroizing;
 
 use super::error::{FileError, FormatError};
 use super::{Family, FileKind, Storable};
@@ -190,10 +191,25 @@ fn create_beside(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)>
 }
 
 fn write_file<S: Storable>(content: &S, file: File) -> Result<(), FormatError> {
-    let mut buffered = BufWriter::new(InParts { file, waiting: 0 });
-    write_to(content, &mut buffered).map_err(FormatError::io("write the file"))?;
-    let parts = buffered.into_inner().map_err(|error| FormatError::io("write the file")(error.into_error()))?;
-    parts.file.sync_all().map_err(FormatError::io("flush the file to the disk"))
+    let refused = FormatError::io("write the file");
+    let mut parts = InParts { file, waiting: 0 };
+    let file = if S::KIND.is_private() {
+        // Its bytes are wiped, which a buffer's are not.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(file_bytes(content)));
+        write_to(content, &mut *bytes).and_then(|()| parts.write_all(&bytes)).map_err(refused)?;
+        parts.file
+    } else {
+        let mut buffered = BufWriter::new(parts);
+        write_to(content, &mut buffered).map_err(FormatError::io("write the file"))?;
+        buffered.into_inner().map_err(|error| refused(error.into_error()))?.file
+    };
+    file.sync_all().map_err(FormatError::io("flush the file to the disk"))
+}
+
+/// How many bytes `content`'s file has: mark, version, kind and length of the parameters, these, length of the content, it, checksum.
+fn file_bytes<S: Storable>(content: &S) -> usize {
+    let block = S::Family::encode(content.parameters()).len();
+    S::Family::MAGIC.len() + 3 * size_of::<u32>() + block + size_of::<u64>() + content.payload_bytes() as usize + 32
 }
 
 /// The bytes of `content`'s file.
@@ -216,7 +232,8 @@ pub(crate) fn write_to<S: Storable>(content: &S, target: &mut dyn Write) -> std:
 /// # Errors
 /// [`FormatError::Io`], with `name` in the place of a path.
 pub fn to_bytes<S: Storable>(content: &S, name: &str) -> Result<Vec<u8>, FileError> {
-    let mut bytes = Vec::new();
+    // No more is allocated on the way: what is left behind of a key would not be wiped.
+    let mut bytes = Vec::with_capacity(file_bytes(content));
     let written = write_to(content, &mut bytes).map_err(FormatError::io("write it"));
     written.map(|()| bytes).map_err(|cause| FileError { path: name.into(), cause })
 }

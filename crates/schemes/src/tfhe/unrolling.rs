@@ -75,13 +75,18 @@ impl KeyUnrolling {
 
     /// The first GGSW ciphertext of the last group with a set bit: from there on no iteration is turned by a later one.
     pub(crate) fn first_unturned(self, selectors: &[u8]) -> usize {
-        let last = selectors.iter().rposition(|&selector| selector == 1).unwrap_or(0);
+        // All of them are looked at, without a branch: they are the secret's bits.
+        let chosen =
+            |last: usize, (at, &selector): (usize, &u8)| last ^ ((last ^ at) & usize::from(selector).wrapping_neg());
+        let last = selectors.iter().enumerate().fold(0, chosen);
         last - last % self.patterns()
     }
 
     /// Messages of the GGSW ciphertexts, in the key's order: group after group, [s = u] for u = 1, 2, ….
     pub(crate) fn selectors(self, secret: &[u8]) -> Vec<u8> {
-        let mut selectors = Vec::new();
+        let groups = secret.chunks(self.0 as usize);
+        // No more is allocated on the way: what is left behind would not be wiped.
+        let mut selectors = Vec::with_capacity(groups.map(|group| (1 << group.len()) - 1).sum());
         for group in secret.chunks(self.0 as usize) {
             let pattern = group.iter().rev().fold(0usize, |pattern, &bit| pattern << 1 | usize::from(bit));
             selectors.extend((1..1usize << group.len()).map(|u| u8::from(u == pattern)));
@@ -106,6 +111,8 @@ mod tests {
         assert_eq!(KeyUnrolling::ONE.selectors(&[1, 0, 1]), [1, 0, 1]);
         // Patterns 1 (s = 1, 0), 0, then the last group's single bit.
         assert_eq!(KeyUnrolling::TWO.selectors(&[1, 0, 0, 0, 1]), [1, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(KeyUnrolling::TWO.first_unturned(&[1, 0, 0, 0, 1, 0, 0, 0, 0]), 3);
+        assert_eq!([KeyUnrolling::ONE.first_unturned(&[1, 0, 1]), KeyUnrolling::ONE.first_unturned(&[0, 0])], [2, 0]);
         let four = KeyUnrolling::FOUR.selectors(&[0, 1, 1, 0, 1, 1]);
         assert_eq!(four.iter().map(|&selector| usize::from(selector)).sum::<usize>(), 2);
         assert_eq!((four[0b0110 - 1], four[15 + 0b11 - 1]), (1, 1));

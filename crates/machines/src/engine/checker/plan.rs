@@ -492,7 +492,12 @@ pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Vio
         let (work, given) = (event.work, event.occupancy);
         return fail(Hazard::Rate, format!("{what}: {work} of work need {needed} cycles, the event takes {given}"));
     }
-    let mut moved = 0u64;
+    let channel = resources.as_channel(event.resource).is_some();
+    // Bytes that go off the chip and come from there, and those of the places on it that they fill and come from.
+    let (mut moved, mut places) = ([0u64; 2], [0u64; 2]);
+    // What is read when the last result is written is in no result. (Addends come late, so nothing more can be held.)
+    let last_result =
+        event.writes.iter().filter(|write| holds_elements(resources, write)).map(|write| write.last).max();
     for (access, write) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
         let memory = access.place.memory.0 as usize;
         let Some(target) = resources.memories.get(memory) else {
@@ -503,6 +508,11 @@ pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Vio
         }
         if access.first > access.last {
             return fail(Hazard::Malformed, format!("{what}: access from {} to {}", access.first, access.last));
+        }
+        if !write && last_result.is_some_and(|last| access.last > last) && holds_elements(resources, access) {
+            let (read, result) = (access.last, last_result.unwrap_or(0));
+            let text = format!("{what}: an operand is read until {read}, and the last result comes at {result}");
+            return fail(Hazard::Latency, text);
         }
         if write && u64::from(access.first) < kind.latency {
             let (first, latency) = (access.first, kind.latency);
@@ -515,9 +525,28 @@ pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Vio
             let (last, least) = (access.last, kind.latency + needed - 1);
             return fail(Hazard::Latency, format!("{what}: last result after {last} cycles, the earliest is {least}"));
         }
+        let whole = resources.value_classes[usize::from(access.value.class.0)].bits > 0;
+        if whole && matches!(target.kind, MemoryKind::OnChip { .. } | MemoryKind::Lines(_)) {
+            let bytes = access.place.bytes;
+            places[usize::from(write)] = places[usize::from(write)].saturating_add(bytes);
+            if write && access.bytes < bytes {
+                let (written, name) = (access.bytes, &target.name);
+                return fail(Hazard::Rate, format!("{what}: writes {written} bytes to a place of {bytes} in {name}"));
+            }
+        }
         match &target.kind {
             MemoryKind::Scoreboard => {}
-            MemoryKind::OffChip => moved = moved.saturating_add(access.bytes),
+            MemoryKind::OffChip if !(channel || kind.off_chip) => {
+                let name = &target.name;
+                return fail(
+                    Hazard::Malformed,
+                    format!("{what}: only channels reach {name}, and this is a unit on the chip"),
+                );
+            }
+            MemoryKind::OffChip => {
+                let moved = &mut moved[usize::from(write)];
+                *moved = moved.saturating_add(access.bytes);
+            }
             MemoryKind::Wire { .. } => {
                 let late = !write && access.first != 0;
                 if late || access.order != Order::Stream {
@@ -541,11 +570,28 @@ pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Vio
             }
         }
     }
-    if resources.as_channel(event.resource).is_some() && moved > event.work {
+    let [read, written] = moved;
+    let [from, to] = places;
+    if channel && (read > 0 || written > 0) && (read < to || written < from) {
+        return fail(
+            Hazard::Rate,
+            format!(
+                "{what}: {read} bytes come from off the chip for places of {to}, {written} go there from places of {from}"
+            ),
+        );
+    }
+    let moved = read.saturating_add(written);
+    if channel && moved > event.work {
         let work = event.work;
         return fail(Hazard::Rate, format!("{what}: moves {moved} bytes, its work is {work}"));
     }
     Ok(())
+}
+
+/// Whether an access moves elements of a value: a token orders events and holds nothing.
+fn holds_elements(resources: &Resources, access: &Access) -> bool {
+    let memory = resources.memories.get(usize::from(access.place.memory.0));
+    memory.is_some_and(|memory| memory.kind != MemoryKind::Scoreboard)
 }
 
 /// Whether an access is a stream of one line, no wider than a stream may be.

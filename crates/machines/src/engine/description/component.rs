@@ -41,6 +41,8 @@ pub struct Component {
     pub size: f64,
     /// Clock beside the one that the source's power is for.
     pub clock: f64,
+    /// Channels whose memory outside the chip draws its power as part of the component's.
+    pub includes: Vec<String>,
     /// Share of the power that flows without activity.
     pub idle_share: f64,
     /// Source of the share.
@@ -89,11 +91,33 @@ impl Maker<'_> {
             input: component.area.input || component.power.input,
             size,
             clock: self.clock,
+            includes: self.includes(name, &component.includes)?,
             idle_share: self.needed(name, "idle_share", &idle)?,
             idle_source: component.idle_share.source.clone(),
             activity: component.activity.clone(),
             unknown,
         })
+    }
+
+    /// The channels whose memory a component's power is of, too; they are the file's, and their memory's energy is not counted twice.
+    fn includes(&self, name: &str, channels: &[String]) -> Result<Vec<String>, DescriptionError> {
+        let place = format!("components.{name}.includes");
+        for channel in channels {
+            let energy = format!("{channel}.energy");
+            let fail = |cause: String, remedy: &str| {
+                let (file, key, value) = (self.file.to_owned(), place.clone(), format!("{channel:?}"));
+                Err(DescriptionError::Figure { file, key, value, cause, remedy: remedy.to_owned() })
+            };
+            let known = channel.starts_with("channels.");
+            if !(known && self.figures.keys().any(|key| key.starts_with(&format!("{channel}.")))) {
+                return fail("the file has no such channel".to_owned(), "Name one as `channels.hbm`");
+            }
+            if self.figures.contains_key(&energy) {
+                let cause = format!("`{energy}` would count the energy of its memory twice");
+                return fail(cause, "Remove the one or the other");
+            }
+        }
+        Ok(channels.to_vec())
     }
 
     /// The first figure that has another value than the component's area and power are for, as a cause.
@@ -168,7 +192,7 @@ impl Maker<'_> {
         meaning: &'static str,
     ) -> Result<Figure, DescriptionError> {
         let spec = FigureSpec { key: "", dimension, least, most, meaning, optional: false, numbered: None };
-        check_figure(self.file, &format!("components.{name}.{key}"), written, &spec)
+        check_figure(self.file, &format!("components.{name}.{key}"), written, &spec, None)
     }
 
     fn needed(&self, name: &str, key: &str, figure: &Figure) -> Result<f64, DescriptionError> {

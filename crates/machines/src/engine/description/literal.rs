@@ -92,6 +92,9 @@ pub struct ComponentLiteral {
     pub area: FigureLiteral,
     /// Power of one at full activity.
     pub power: FigureLiteral,
+    /// Channels, as `channels.hbm`, whose memory outside the chip draws what it takes from `power` too: the file gives no energy a bit for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub includes: Vec<String>,
     /// Share of `power` that flows without activity.
     pub idle_share: FigureLiteral,
     /// Unit classes, channel classes or memories (`memory:NAME`) whose mean utilisation is the part's activity.

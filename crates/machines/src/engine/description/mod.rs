@@ -69,6 +69,11 @@ pub const fn figure(
     FigureSpec { key, dimension, least, most, meaning, optional: false, numbered: None }
 }
 
+/// The energy of a channel's memory outside the chip, of at least a thousandth of a pJ a bit: no memory takes none.
+pub const fn energy(key: &'static str) -> FigureSpec {
+    figure(key, Dimension::EnergyPerBit, 1e-15, 1e-6, "the memory's energy")
+}
+
 /// A figure that a file may leave out.
 pub const fn optional(
     key: &'static str,
@@ -108,12 +113,13 @@ impl Description {
     /// # Errors
     /// The first thing that is wrong. All options of all readings are checked, not only the chosen ones.
     pub fn check(file: &str, literal: &DescriptionLiteral, specs: &[FigureSpec]) -> Result<Self, DescriptionError> {
+        let clock = clock_of(file, literal, specs, &literal.clock)?;
         for (name, reading) in &literal.readings {
             for (option, choice) in &reading.options {
                 for (key, figure) in &choice.figures {
                     let place = format!("readings.{name}.options.{option}.figures.\"{key}\"");
                     let spec = spec_of(file, literal, specs, key)?;
-                    check_figure(file, &place, figure, spec)?;
+                    check_figure(file, &place, figure, spec, clock)?;
                 }
             }
         }
@@ -168,12 +174,21 @@ impl Description {
             };
             written.extend(choice.figures.iter().map(|(key, figure)| (key.clone(), figure.clone())));
         }
+        let clock = clock_of(file, literal, specs, &written["clock"])?;
         let mut figures = BTreeMap::new();
         for (key, figure) in &written {
             let spec = spec_of(file, literal, specs, key)?;
-            figures.insert(key.clone(), check_figure(file, key, figure, spec)?);
+            figures.insert(key.clone(), check_figure(file, key, figure, spec, clock)?);
         }
-        if let Some(spec) = specs.iter().find(|spec| !spec.optional && !figures.contains_key(spec.key)) {
+        // A component's power can be that of a channel's memory too, in the place of an energy a bit.
+        let included = |key: &str| {
+            let channel = key.strip_suffix(".energy");
+            channel.is_some_and(|channel| {
+                literal.components.values().any(|part| part.includes.iter().any(|own| own == channel))
+            })
+        };
+        let missing = |spec: &&FigureSpec| !(spec.optional || figures.contains_key(spec.key) || included(spec.key));
+        if let Some(spec) = specs.iter().find(missing) {
             let unit = spec.dimension.units().first().copied().unwrap_or("1").to_owned();
             let (key, meaning) = (spec.key.to_owned(), spec.meaning.to_owned());
             return Err(DescriptionError::Missing { file: file.to_owned(), key, unit, meaning });
@@ -299,12 +314,23 @@ impl Description {
         })
     }
 
-    /// A whole-number figure.
+    /// A whole-number figure, in its base unit.
     ///
     /// # Errors
-    /// As [`Description::value`].
+    /// As [`Description::value`], and [`DescriptionError::Figure`] for a fraction, which time would leave out and area would not.
     pub fn count(&self, key: &str) -> Result<u64, DescriptionError> {
-        self.value(key).map(|value| value as u64)
+        let value = self.value(key)?;
+        if is_whole(value) {
+            return Ok(value.round() as u64);
+        }
+        let Figure { dimension, written, .. } = &self.figures[key];
+        Err(DescriptionError::Figure {
+            file: self.file.clone(),
+            key: key.to_owned(),
+            value: format!("{} {}", written.value, written.unit),
+            cause: format!("{value} {} is no whole number, and a part of one is nothing here", dimension.units()[0]),
+            remedy: "Write a value that is a whole number of them".to_owned(),
+        })
     }
 
     /// A yes or no.
@@ -323,7 +349,7 @@ impl Description {
         self.value("clock")
     }
 
-    /// A bandwidth in bytes a cycle of the machine's clock, given as either.
+    /// A bandwidth, or the width of a port, in bytes a cycle of the machine's clock.
     ///
     /// # Errors
     /// As [`Description::value`].
@@ -373,7 +399,7 @@ fn clock_of_components(
     let Some(written) = &literal.component_clock else { return Ok(1.0) };
     let (dimension, meaning) = (Dimension::Frequency, "the clock of the components");
     let spec = FigureSpec { key: "", dimension, least: 1e6, most: 1e11, meaning, optional: false, numbered: None };
-    let theirs = check_figure(file, "component_clock", written, &spec)?.value;
+    let theirs = check_figure(file, "component_clock", written, &spec, None)?.value;
     let own = figures.get("clock").and_then(|figure| figure.value);
     let Some((theirs, own)) = theirs.zip(own) else { return Ok(1.0) };
     if own > theirs * (1.0 + 1e-9) {
@@ -443,7 +469,29 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-fn check_figure(file: &str, key: &str, figure: &FigureLiteral, spec: &FigureSpec) -> Result<Figure, DescriptionError> {
+/// Whether a value is a whole number, but for what floating point leaves of a product with its unit.
+fn is_whole(value: f64) -> bool {
+    (value - value.round()).abs() <= 1e-9 * value.abs()
+}
+
+/// The clock in Hz as `written`, if it is known.
+fn clock_of(
+    file: &str,
+    literal: &DescriptionLiteral,
+    specs: &[FigureSpec],
+    written: &FigureLiteral,
+) -> Result<Option<f64>, DescriptionError> {
+    Ok(check_figure(file, "clock", written, spec_of(file, literal, specs, "clock")?, None)?.value)
+}
+
+/// The figure in the base unit of its spec. A rate may be given a second or a cycle of the machine's `clock` in Hz.
+fn check_figure(
+    file: &str,
+    key: &str,
+    figure: &FigureLiteral,
+    spec: &FigureSpec,
+    clock: Option<f64>,
+) -> Result<Figure, DescriptionError> {
     let fail = |cause: String, remedy: String| {
         let (file, key, value) = (file.to_owned(), key.to_owned(), figure.value.to_string());
         Err(DescriptionError::Figure { file, key, value, cause, remedy })
@@ -458,7 +506,6 @@ fn check_figure(file: &str, key: &str, figure: &FigureLiteral, spec: &FigureSpec
         let known = Dimension::all_units().join(", ");
         return fail(format!("{:?} is no unit", figure.unit), format!("Units are: {known}"));
     };
-    // A port's rate may be given a cycle or a second.
     let rate = |d| matches!(d, Dimension::Bandwidth | Dimension::PortRate);
     if dimension != spec.dimension && !(rate(dimension) && rate(spec.dimension)) {
         let units = spec.dimension.units().join(", ");
@@ -479,14 +526,21 @@ fn check_figure(file: &str, key: &str, figure: &FigureLiteral, spec: &FigureSpec
         }
         _ => return fail(format!("{} is a number", spec.meaning), "Write a number or \"unknown\"".into()),
     };
-    if dimension.whole() && value.is_finite() && (value - value.round()).abs() > 1e-9 * value.abs() {
+    let (value, scale) = match (dimension, clock) {
+        _ if dimension == spec.dimension => (value, scale),
+        (Dimension::Bandwidth, Some(clock)) => (value / clock, scale / clock),
+        (_, Some(clock)) => (value * clock, scale * clock),
+        (_, None) => {
+            let units = spec.dimension.units().join(", ");
+            return fail("it is converted with the clock, which is unknown".into(), format!("Use one of: {units}"));
+        }
+    };
+    let dimension = spec.dimension;
+    if dimension.whole() && value.is_finite() && !is_whole(value) {
         return fail(format!("{} is a whole number", spec.meaning), "Write a whole number".into());
     }
-    // A bandwidth stated a second where a port's rate is meant has its own range: only its sign can be checked here.
-    let same = dimension == spec.dimension;
-    let (least, most) = if same { (spec.least, spec.most) } else { (f64::MIN_POSITIVE, 1e18) };
-    if !(least..=most).contains(&value) {
-        let (least, most) = (least / scale, most / scale);
+    if !(spec.least..=spec.most).contains(&value) {
+        let (least, most) = (spec.least / scale, spec.most / scale);
         return fail(
             format!("{} lies between {least} and {most} {}", spec.meaning, figure.unit),
             "Correct the value, or write \"unknown\" if the source does not give it".into(),

@@ -86,6 +86,27 @@ fn figures_come_out_in_base_units() {
 }
 
 #[test]
+fn a_rate_is_the_same_a_second_and_a_cycle() {
+    // Of the machine's 1.5 GHz, whichever of the two the mapper reads, with the range that it has there.
+    let of = |text: &str| load(text).map(|machine| machine.figures()["channels.memory.bandwidth"].value);
+    let a_cycle = GOOD.replacen("value = 300, unit = \"GB/s\"", "value = 200, unit = \"bytes/cycle\"", 1);
+    assert_eq!(of(GOOD), of(&a_cycle));
+    let text = error("value = 300, unit = \"GB/s\"", "value = 0.1, unit = \"GB/s\"");
+    assert!(text.contains("the bandwidth of the memory lies between 0.15"), "{text}");
+}
+
+#[test]
+fn a_fraction_is_no_count() {
+    let machine = load(&GOOD.replacen("rate = { value = 8,", "rate = { value = 8.9,", 1)).expect("a rate may be one");
+    assert_eq!(machine.value("units.adder.rate"), Ok(8.9));
+    assert_eq!(
+        machine.count("units.adder.rate").expect_err("no count").to_string(),
+        "toy.toml, `units.adder.rate` = 8.9 elements/cycle: 8.9 elements/cycle is no whole number, and a part of one is nothing here. \
+         Write a value that is a whole number of them"
+    );
+}
+
+#[test]
 fn unknown_is_an_error_and_not_0() {
     let machine = load(GOOD).expect("good");
     let unknown = machine.value("channels.memory.energy").expect_err("unknown");

@@ -10,7 +10,7 @@ use crate::f1::expand::check;
 use crate::f1::fetch;
 use crate::f1::graph::UnitKind;
 use crate::f1::lockstep::planned;
-use crate::f1::machine::{F1, Geometry};
+use crate::f1::machine::{F1, Geometry, PipelineDepth};
 use crate::f1::movement::{self, Movement};
 use crate::f1::order::{Ordered, order, orders};
 use crate::f1::translate::translate;
@@ -117,6 +117,21 @@ fn a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine() 
         assert_eq!(graph.counts()[UnitKind::Ntt as usize], transforms * (shape.ciphertexts * shape.rounds) as u64);
         let bound = (transforms * geometry.occupancy) as f64;
         assert!(row >= bound && row <= 1.05 * bound, "{row} cycles, transforms alone {bound}");
+    }
+}
+
+#[test]
+fn results_that_meet_their_operands_in_a_bank_are_scheduled_both_ways() {
+    // A product of two registers begins in their bank while they are read, and a bank has two accesses a cycle.
+    for (multiplier, register_banks) in [(8, 8), (4, 4)] {
+        let depth = PipelineDepth { multiplier, ..paper().depth };
+        let machine = F1 { depth, register_banks, lanes: 32, clusters: 3, register_file: 64 << 10, ..paper() };
+        let shape = Shape { log2_degree: 10, limbs: 3, special: 1, ciphertexts: 6, rounds: 2 };
+        let phases = ordered(&build(Operation::Permute, shape).expect("a program"), &machine);
+        let (apart, together) = both(&phases, &machine);
+        for scheduled in std::iter::once(apart).chain(together) {
+            check(&phases.0.translation.graph, &scheduled.actions, &machine, &phases.2).expect("it holds");
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 use super::{compile, geometry, paper, sums};
 use crate::engine::checker::Hazard;
 use crate::f1::action::{Action, Destination, Slot, Source, Timed};
+use crate::f1::cluster::Cluster;
 use crate::f1::expand::check;
 use crate::f1::graph::{Function, Graph, GraphBuilder, LeafClass, UnitKind, Vector};
-use crate::f1::machine::{F1, LowThroughput};
+use crate::f1::machine::{F1, LowThroughput, PipelineDepth};
 
 /// Listing 1: x of `limbs` values to two sums, with hints `first` and `second`.
 fn key_switch(builder: &mut GraphBuilder, x: &[Vector], hints: &[Vec<[Vector; 2]>]) -> [Vec<Vector>; 2] {
@@ -166,6 +167,32 @@ fn a_result_is_tight_against_its_operands() {
             check(&graph, &sooner, &machine, &geometry).expect_err("a cycle too early");
         }
     }
+}
+
+#[test]
+fn a_result_that_would_meet_its_operands_in_a_bank_goes_to_the_scratchpad() {
+    // Behind two operands in registers a result that begins in their bank would be its third access in a cycle, in every cycle.
+    let PipelineDepth { multiplier, network, .. } = paper().depth;
+    let depth = |multiplier, adder| F1 { depth: PipelineDepth { multiplier, adder, network }, ..paper() };
+    let few = F1 { register_banks: 4, ..paper() };
+    for machine in [depth(8, 1), depth(16, 1), depth(multiplier, 8), few] {
+        let geometry = geometry(&machine, 4096);
+        let graph = permutations(2, 3);
+        let actions = compile(&graph, &machine, &geometry);
+        check(&graph, &actions, &machine, &geometry).expect("it holds");
+    }
+}
+
+#[test]
+fn a_result_that_meets_its_operand_gets_the_port_that_stays_free() {
+    // Of two ports one is taken from cycle 8 on and one from 12 on: an operand from 0 to 7 leaves the latter to its result from 4 to 11.
+    let machine = F1 { register_banks: 4, ..paper() };
+    let mut cluster = Cluster::new(&machine, &geometry(&machine, 1024));
+    cluster.take_port(12, 8);
+    cluster.take_port(8, 8);
+    assert!(cluster.ports_for(0, 1, Some(4), 8));
+    cluster.take_ports(0, 1, Some(4), 8);
+    assert_eq!(cluster.free_ports(0, 8), 0, "both have theirs");
 }
 
 #[test]

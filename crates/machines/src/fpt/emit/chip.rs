@@ -1,7 +1,7 @@
 //! The chip's units, channels, memories, operation kinds and value classes, as the engine's resources.
 
 use super::super::hardware::load_latency;
-use super::super::machine::{AMOUNT_BYTES, ELEMENT_BYTES, Fpt, Shape};
+use super::super::machine::{AMOUNT_BYTES, Bits, ELEMENT_BYTES, Fpt, Shape};
 use super::super::software::BUFFERS;
 use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
@@ -109,22 +109,23 @@ pub struct Chip {
 }
 
 impl Classes {
-    fn declare(b: &mut ScheduleBuilder) -> Self {
-        let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false);
+    fn declare(b: &mut ScheduleBuilder, widths: &Bits) -> Self {
+        let (number, amount) = (8 * ELEMENT_BYTES as u32, 8 * AMOUNT_BYTES as u32);
+        let of = |b: &mut ScheduleBuilder, name, bits| b.value_class(name, Traffic::Ciphertexts, false, bits);
         Self {
-            input: b.value_class("input ciphertext", Traffic::Ciphertexts, true),
-            lwe: ciphertexts(b, "ciphertext"),
-            rotations: ciphertexts(b, "rotation amounts"),
-            accumulator: ciphertexts(b, "accumulator"),
-            rotated: ciphertexts(b, "rotated difference"),
-            digits: ciphertexts(b, "digits"),
-            spectrum: ciphertexts(b, "spectra"),
-            partial: ciphertexts(b, "partial sums"),
-            sum: ciphertexts(b, "sum of products"),
-            product: ciphertexts(b, "products"),
-            bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true),
-            switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true),
-            table: b.value_class("test polynomial", Traffic::Tables, true),
+            input: b.value_class("input ciphertext", Traffic::Ciphertexts, true, number),
+            lwe: of(b, "ciphertext", number),
+            rotations: of(b, "rotation amounts", amount),
+            accumulator: of(b, "accumulator", widths.coefficient),
+            rotated: of(b, "rotated difference", widths.coefficient),
+            digits: of(b, "digits", widths.digit),
+            spectrum: of(b, "spectra", widths.spectrum),
+            partial: of(b, "partial sums", widths.sum),
+            sum: of(b, "sum of products", widths.sum),
+            product: of(b, "products", widths.coefficient),
+            bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true, widths.key),
+            switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true, number),
+            table: b.value_class("test polynomial", Traffic::Tables, true, widths.coefficient),
         }
     }
 }
@@ -139,6 +140,10 @@ impl Kinds {
         let inverse = (s.points * s.side) as f64 / s.inverse_cycles as f64;
         let rate = machine.host_rate;
         let link = machine.link_latency;
+        let on_host = |b: &mut ScheduleBuilder, name: &str| {
+            let kind = b.kind(name, "host", rate, 1);
+            b.off_chip(kind)
+        };
         Self {
             load: b.kind(
                 "load accumulators",
@@ -158,9 +163,9 @@ impl Kinds {
             inverse: b.kind("inverse transform", "ifft", inverse, after(s.inverse)),
             accumulate: b.kind("accumulate", "accumulator", coefficients, after(s.accumulate)),
             extract: b.kind("sample extract", "extractor", coefficients, 1),
-            modulus_switch: b.kind("modulus switch", "host", rate, 1),
-            key_switch: b.kind("key switch", "host", rate, 1),
-            linear: b.kind("linear", "host", rate, 1),
+            modulus_switch: on_host(b, "modulus switch"),
+            key_switch: on_host(b, "key switch"),
+            linear: on_host(b, "linear"),
             key: b.kind("bootstrapping key", "hbm.key", 1.0, machine.memory_latency),
             hbm: b.kind("transfer", "hbm.ciphertexts", 1.0, machine.memory_latency),
             send: b.kind("send", "host_link.in", 1.0, link),
@@ -173,7 +178,7 @@ impl Kinds {
 impl Chip {
     /// Declares `machine`'s pipeline of shape `s`.
     pub fn declare(b: &mut ScheduleBuilder, machine: &Fpt, s: &Shape) -> Self {
-        let classes = Classes::declare(b);
+        let classes = Classes::declare(b, &s.bits);
         let kinds = Kinds::declare(b, machine, s);
         let unit = |b: &mut ScheduleBuilder, name: &str| b.unit(name, name, WaitCategory::Pipeline);
         let [loader, rotator, decomposer, fft, mac, ifft, accumulator, extractor] =

@@ -135,9 +135,12 @@ pub struct Chip {
 
 impl Classes {
     fn declare(b: &mut ScheduleBuilder) -> Self {
-        let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false);
+        // Coefficients have as many bits as half a point, of which a polynomial has N/2.
+        let bits = 8 * COEFFICIENT_BYTES as u32;
+        let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, bits);
+        let parts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, 0);
         Self {
-            input: b.value_class("input ciphertext", Traffic::Ciphertexts, true),
+            input: b.value_class("input ciphertext", Traffic::Ciphertexts, true, bits),
             lwe: ciphertexts(b, "ciphertext"),
             rotations: ciphertexts(b, "rotation amounts"),
             accumulator: ciphertexts(b, "accumulator"),
@@ -147,13 +150,13 @@ impl Classes {
             product: ciphertexts(b, "product"),
             key_switch_sum: ciphertexts(b, "key-switch sum"),
             linear_sum: ciphertexts(b, "linear sum"),
-            operands: ciphertexts(b, "operands in a register"),
-            bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true),
-            key_switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true),
-            table: b.value_class("test polynomial", Traffic::Tables, true),
-            twiddles: b.value_class("twiddle factors", Traffic::Tables, true),
-            words: b.value_class("instruction words", Traffic::Instructions, true),
-            loaded: ciphertexts(b, "loaded slot"),
+            operands: parts(b, "operands in a register"),
+            bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true, bits),
+            key_switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true, bits),
+            table: b.value_class("test polynomial", Traffic::Tables, true, bits),
+            twiddles: b.value_class("twiddle factors", Traffic::Tables, true, 0),
+            words: b.value_class("instruction words", Traffic::Instructions, true, 0),
+            loaded: parts(b, "loaded slot"),
         }
     }
 }

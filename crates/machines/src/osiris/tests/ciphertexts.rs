@@ -16,7 +16,7 @@ use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::rns::homomorphic::{Builder, Diagonals, NodeId, Program, Scheme, Values, evaluate};
 use polyfabric_program::rns::kernel::{Round, Rounds};
 use polyfabric_program::rns::lowering::{Hoisting, LevelPolicy, Lowered, RnsLowering, Target, lower};
-use polyfabric_program::rns::noise::Encryption;
+use polyfabric_program::rns::noise::{Encryption, NoiseReport};
 use polyfabric_program::rns::parameters;
 use polyfabric_schemes::ckks::{CkksCiphertext, ClientKey, Complex, Encoder, Parameters, sets};
 use polyfabric_schemes::progress::no_progress;
@@ -35,8 +35,20 @@ fn lowered(program: &Program, set: &Parameters, machine: &Osiris) -> Lowered {
     lower(program, &target).expect("it is lowered")
 }
 
-/// The replay of `program` on ciphertexts of `set` decrypts to its values, each to `bits` after the point: some two fewer than are measured.
-fn check_program(program: &Program, set: &str, machine: &Osiris, bits: f64) {
+/// The error that no slot of `program`'s output exceeds, but for a probability of 2^-40.
+///
+/// One slot lies far above the median: the machine's digits start at 0, and the mean of their coefficients is nearly all in slot 0. With the
+/// key's error there, drawn anew each time, its bits vary by some three from run to run, while the median's do by a tenth.
+fn bound(program: &Program, set: &Parameters, lowered: &Lowered) -> f64 {
+    let chain = parameters::chain(set).expect("a chain");
+    let report = NoiseReport::new(program, lowered, &chain, &parameters::model(set, Encryption::Secret));
+    let (output, _) = program.outputs().next().expect("an output");
+    report.nodes.iter().find(|node| node.node == output).expect("its errors").bound
+}
+
+/// The replay of `program` on ciphertexts of `set` decrypts to its values: no slot errs above its bound, and half of them are right to
+/// `median_bits` after the point, half a bit less than is measured.
+fn check_program(program: &Program, set: &str, machine: &Osiris, median_bits: f64) {
     let set = sets::parameters(set).expect("a set");
     let lowered = lowered(program, &set, machine);
     let client = ClientKey::for_tests(&set, 3).expect("a key");
@@ -69,7 +81,9 @@ fn check_program(program: &Program, set: &str, machine: &Osiris, bits: f64) {
         let ciphertext = CkksCiphertext::new(&set, ciphertext, port.scale.real(), program.slots()).expect("a level");
         let Values::Complex(wanted) = &expected[&*port.name] else { panic!("values of CKKS") };
         let precision = client.precision(&ciphertext, wanted).expect("it decrypts").expect("as many slots");
-        assert!(precision.min_bits > bits, "{}: {precision}", port.name);
+        let bound = bound(program, &set, &lowered);
+        assert!(precision.max_error < bound, "{}: {precision}; the bound is 2^{:.1}", port.name, bound.log2());
+        assert!(precision.median_bits > median_bits, "{}: {precision}", port.name);
     }
 }
 
@@ -90,7 +104,7 @@ fn program(slots: usize, level: usize, fill: impl FnOnce(&mut Builder, NodeId) -
 #[test]
 fn a_rotation_at_the_largest_ring_decrypts() {
     let rotation = program(1 << 15, 8, |builder, x| builder.rotate(x, 5).expect("a rotation"));
-    check_program(&rotation, "osiris-III", &hoisted(Hoisting::Single), 19.0);
+    check_program(&rotation, "osiris-III", &hoisted(Hoisting::Single), 23.8);
 }
 
 #[test]
@@ -100,7 +114,7 @@ fn a_product_decrypts() {
         let product = builder.mul(x, y).expect("a product");
         builder.conjugate(product).expect("a conjugation")
     });
-    check_program(&product, "osiris-I", &hoisted(Hoisting::Single), 17.0);
+    check_program(&product, "osiris-I", &hoisted(Hoisting::Single), 21.8);
 }
 
 #[test]
@@ -113,9 +127,9 @@ fn a_matrix_times_a_vector_decrypts_with_each_hoisting() {
     let matrix = Arc::new(Diagonals { by_offset });
     let product = program(1 << 13, 5, |builder, x| builder.linear_transform(x, Arc::clone(&matrix)).expect("a matrix"));
     for hoisting in [Hoisting::None, Hoisting::Single, Hoisting::Double] {
-        check_program(&product, "osiris-I", &hoisted(hoisting), 17.0);
+        check_program(&product, "osiris-I", &hoisted(hoisting), 22.3);
     }
-    check_program(&product, "osiris-I", &limb_by_limb(paper()), 17.0);
+    check_program(&product, "osiris-I", &limb_by_limb(paper()), 22.3);
 }
 
 #[test]
@@ -161,9 +175,9 @@ fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
         let parts = replay_rounds(&machine, (&rounds, &[&body]), schedule, &keys, &given).ok()?;
         let scale = lowered.outputs[0].scale.real();
         let found = CkksCiphertext::new(&set, Ciphertext::new(parts), scale, turned.slots()).expect("a level");
-        Some(client.precision(&found, &values).expect("it decrypts").expect("as many slots").min_bits)
+        Some(client.precision(&found, &values).expect("it decrypts").expect("as many slots").median_bits)
     };
-    assert!(precision(&schedule).is_some_and(|bits| bits > 15.5), "more than 17 are measured");
+    assert!(precision(&schedule).is_some_and(|bits| bits > 20.5), "21.0 are measured");
     let mut wrong = schedule.clone();
     let Some(Item::Repeat(repeat)) = wrong.items.last_mut() else { panic!("a loop of two rounds") };
     let hadamard = &body.scheduled.chip.keys;

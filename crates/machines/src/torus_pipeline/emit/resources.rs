@@ -121,25 +121,28 @@ pub struct Chip {
 }
 
 impl Classes {
-    fn declare(b: &mut ScheduleBuilder) -> Self {
-        let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false);
+    /// `spectrum`: bits that a polynomial's points have for each of its coefficients.
+    fn declare(b: &mut ScheduleBuilder, spectrum: u32) -> Self {
+        let bits = 8 * COEFFICIENT_BYTES as u32;
+        let ciphertexts = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, bits);
+        let transformed = |b: &mut ScheduleBuilder, name| b.value_class(name, Traffic::Ciphertexts, false, spectrum);
         Self {
-            input: b.value_class("input ciphertext", Traffic::Ciphertexts, true),
+            input: b.value_class("input ciphertext", Traffic::Ciphertexts, true, bits),
             lwe: ciphertexts(b, "ciphertext"),
             rotations: ciphertexts(b, "rotation amounts"),
             accumulator: ciphertexts(b, "accumulator"),
             rotated: ciphertexts(b, "rotated difference"),
             digits: ciphertexts(b, "digits"),
-            spectrum: ciphertexts(b, "spectra"),
-            sum: ciphertexts(b, "transform-domain sums"),
-            running: ciphertexts(b, "transform-domain sums so far"),
+            spectrum: transformed(b, "spectra"),
+            sum: transformed(b, "transform-domain sums"),
+            running: transformed(b, "transform-domain sums so far"),
             product: ciphertexts(b, "products"),
             partial: ciphertexts(b, "coefficient-domain sum"),
             switch_sum: ciphertexts(b, "key-switch sum"),
             linear_sum: ciphertexts(b, "linear sum"),
-            bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true),
-            switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true),
-            table: b.value_class("test polynomial", Traffic::Tables, true),
+            bootstrap_key: b.value_class("bootstrapping key", Traffic::BootstrapKey, true, spectrum),
+            switch_key: b.value_class("key-switch key", Traffic::KeySwitchKey, true, bits),
+            table: b.value_class("test polynomial", Traffic::Tables, true, bits),
             operands: ciphertexts(b, "operands"),
         }
     }
@@ -219,7 +222,7 @@ impl Chip {
     pub fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, parameters: &Parameters) -> Self {
         let steps = &machine.steps(parameters);
         let polynomials = machine.sizes(parameters).polynomials;
-        let classes = Classes::declare(b);
+        let classes = Classes::declare(b, machine.spectrum_bits());
         let kinds = Kinds::declare(b, machine, steps, polynomials);
         let pipeline = WaitCategory::Pipeline;
         let Stages { decomposer, forward, multiply, inverse, accumulator, .. } = machine.stages;

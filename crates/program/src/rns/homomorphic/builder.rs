@@ -5,6 +5,7 @@ use super::{
     op_name,
 };
 use crate::Location;
+use crate::names::name_problem;
 use polyfabric_kernels::cancel;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -39,19 +40,6 @@ type Result<T> = std::result::Result<T, ProgramError>;
 
 /// What the name of an output begins with that is a node's value, to be measured; its index follows. No program's own output can have it.
 pub const OBSERVED: &str = "node %";
-
-fn name_problem(name: &str) -> Option<&'static str> {
-    let printable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
-    if name.is_empty() {
-        Some("is empty")
-    } else if name.len() > 256 {
-        Some("is longer than 256 bytes")
-    } else if !name.chars().all(printable) {
-        Some("holds characters other than letters, digits and _ - + .")
-    } else {
-        None
-    }
-}
 
 impl Builder {
     /// An empty program on vectors of `slots` slots.

@@ -92,12 +92,16 @@ fn node(lexer: &mut Lexer<'_>, scheme: Scheme) -> Result<(Op, Vec<NodeId>)> {
         }
         "relinearise" => Op::Relinearise,
         "linear_transform" => {
-            let diagonals = lexer.list("{", "}", |lexer| {
+            let mut by_offset = BTreeMap::new();
+            lexer.list("{", "}", |lexer| {
+                let place = lexer.here();
                 let offset = lexer.i64()?;
                 lexer.expect(":")?;
-                Ok::<_, TextError>((offset, values(lexer, scheme)?))
+                match by_offset.insert(offset, values(lexer, scheme)?) {
+                    Some(_) => Err(place.expected("an offset that has no diagonal yet", offset.to_string()).into()),
+                    None => Ok::<_, TextError>(()),
+                }
             })?;
-            let by_offset: BTreeMap<_, _> = diagonals.into_iter().collect();
             Op::LinearTransform { diagonals: Arc::new(Diagonals { by_offset }) }
         }
         "polynomial" => {

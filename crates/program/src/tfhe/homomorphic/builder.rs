@@ -5,6 +5,7 @@ use super::{
     steps,
 };
 use crate::Location;
+use crate::names::name_problem;
 use crate::tfhe::matrix::Matrix;
 use polyfabric_kernels::cancel;
 use std::collections::HashSet;
@@ -40,19 +41,6 @@ pub struct Builder {
 }
 
 type Result<T> = std::result::Result<T, ProgramError>;
-
-fn name_problem(name: &str) -> Option<&'static str> {
-    let printable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
-    if name.is_empty() {
-        Some("is empty")
-    } else if name.len() > 256 {
-        Some("is longer than 256 bytes")
-    } else if !name.chars().all(printable) {
-        Some("holds characters other than letters, digits and _ - + .")
-    } else {
-        None
-    }
-}
 
 impl Builder {
     /// An empty program.

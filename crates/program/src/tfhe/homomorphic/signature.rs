@@ -3,6 +3,7 @@
 use super::encoding::{CodecError, decode_values, encode_values, named};
 use super::steps::{BOOLEAN_STEP, MAX_STEP, output_requirement};
 use super::{ElementType, MAX_LENGTH, NodeId, Program};
+use crate::names::{NAMES, name_problem};
 use crate::tfhe::kernel::{KernelProgram, ValueType};
 use polyfabric_kernels::Torus;
 use polyfabric_schemes::port::{Direction, Port, ProgramHash};
@@ -17,6 +18,9 @@ pub enum SignatureError {
     /// It is no signature.
     #[error("{0}; get the specification again")]
     Text(#[from] serde_json::Error),
+    /// A name that would be no file's.
+    #[error("a name is {0:?}, and {NAMES}; get the specification again")]
+    Name(String),
     /// A vector is empty or too long.
     #[error("{name:?} has {length} elements, and a vector has 1 to {MAX_LENGTH}; get the specification again")]
     Length {
@@ -81,6 +85,9 @@ impl Terminal {
     fn check(&self, direction: Direction) -> Result<(), SignatureError> {
         let Self { element, length, step, .. } = *self;
         let name = || self.name.clone();
+        if name_problem(&self.name).is_some() {
+            return Err(SignatureError::Name(name()));
+        }
         if !(1..=MAX_LENGTH).contains(&length) {
             return Err(SignatureError::Length { name: name(), length });
         }
@@ -168,6 +175,9 @@ impl Signature {
     /// [`SignatureError`].
     pub fn from_json(text: &str) -> Result<Self, SignatureError> {
         let read: Self = serde_json::from_str(text)?;
+        if name_problem(&read.program).is_some() {
+            return Err(SignatureError::Name(read.program));
+        }
         read.inputs.iter().try_for_each(|input| input.check(Direction::Input))?;
         read.outputs.iter().try_for_each(|output| output.check(Direction::Output))?;
         Ok(read)
@@ -239,6 +249,11 @@ mod tests {
             let error = read(change).expect_err(what).to_string();
             assert!(error.contains(what) && error.ends_with("get the specification again"), "{error}");
         };
+        for name in ["", "../x", "/x", "a b"] {
+            refused(&|all| all.inputs[0].name = name.to_owned(), "letters, digits and _ - + . alone");
+            refused(&|all| all.outputs[1].name = name.to_owned(), "letters, digits and _ - + . alone");
+            refused(&|all| all.program = name.to_owned(), "letters, digits and _ - + . alone");
+        }
         refused(&|all| all.inputs[0].length = 0, "has 0 elements");
         refused(&|all| all.outputs[0].length = usize::MAX, "a vector has 1 to");
         for step in [0, 1, u32::MAX] {

@@ -549,9 +549,16 @@ fn output_noise(
     let torus_bits = model.formulas.torus_bits();
     let spacing = Spacing { values, distance: slot as f64 / f64::from(step), torus_bits };
     let rows = (0..output.forms.len()).map(|row| model.combination(&output.forms.terms, row, flow));
-    let size = |row: &Combination| row.noise.second_moment();
-    let worst = rows.max_by(|a, b| size(a).total_cmp(&size(b)));
-    let (noise, squared_norm) = worst.map_or((Noise::default(), 0.0), |row| (row.noise, row.squared_norm));
+    let worst = worst(rows);
+    let failure = |row: &Combination| model.formulas.failure_log2(row.noise, margin);
+    let first = worst.iter().max_by(|a, b| failure(a).total_cmp(&failure(b)));
+    let (log2_failure, squared_norm) = first.map_or_else(
+        || (model.formulas.failure_log2(Noise::default(), margin), 0.0),
+        |row| (failure(row), row.squared_norm),
+    );
+    let error_bound = worst.iter().map(|row| error_within(row.noise, margin)).fold(0.0, f64::max);
+    // What is added to hide them has to hide all of them.
+    let noise = worst.iter().fold(Noise::default(), |noise, row| noise.max(row.noise));
     // Without a key switch inputs and results are under the keys that they come with; no output mixes them.
     let of_results = || (0..output.forms.terms.rows()).flat_map(|row| output.forms.terms.row(row).0);
     let key = match order {
@@ -560,7 +567,6 @@ fn output_noise(
         KeySwitchOrder::None if of_results().all(|&column| flow.sources[column as usize].level > 0) => LweKind::Large,
         KeySwitchOrder::None => LweKind::Small,
     };
-    let error_bound = error_within(noise, margin);
     OutputNoise {
         node: output.node.0,
         name: output.name.to_string(),
@@ -576,8 +582,21 @@ fn output_noise(
         error_bound,
         spacing,
         undetected: spacing.undetected(error_bound),
-        log2_failure: model.formulas.failure_log2(noise, margin),
+        log2_failure,
     }
+}
+
+/// Those of `rows` whose noise no other row's exceeds in each of its parts: failures and bounds grow with all of them.
+fn worst(rows: impl Iterator<Item = Combination>) -> Vec<Combination> {
+    let within = |a: Noise, b: Noise| a.max(b) == b;
+    let mut worst: Vec<Combination> = Vec::new();
+    for row in rows {
+        if worst.iter().all(|other| !within(row.noise, other.noise)) {
+            worst.retain(|other| !within(other.noise, row.noise));
+            worst.push(row);
+        }
+    }
+    worst
 }
 
 /// How many deviations a Gaussian error stays within but for a probability of 2^-128.

@@ -94,6 +94,17 @@ impl Noise {
         Self { variance, together: 0.0, shared, mean_bound: MEAN_BOUND * shared }
     }
 
+    /// The larger of both in each part.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            variance: self.variance.max(other.variance),
+            together: self.together.max(other.together),
+            shared: self.shared.max(other.shared),
+            mean_bound: self.mean_bound.max(other.mean_bound),
+        }
+    }
+
     /// A random error that is there with so much probability.
     #[must_use]
     pub fn sometimes(self, probability: f64) -> Self {

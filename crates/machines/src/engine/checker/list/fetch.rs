@@ -38,3 +38,17 @@ pub(super) fn check(
     }
     Ok(())
 }
+
+/// Holds that units are given an instruction whenever they start.
+pub(super) fn instructed(instructions: &Instructions, starts: &[i64]) -> Result<(), Violation> {
+    let mut given =
+        instructions.starts.iter().filter(|&&(_, bytes)| bytes > 0).map(|&(cycle, _)| cycle as i64).peekable();
+    for &cycle in starts {
+        while given.next_if(|&given| given < cycle).is_some() {}
+        if given.peek() != Some(&cycle) {
+            let message = format!("a unit starts in cycle {cycle}, and no instruction says so");
+            return Err(Violation { hazard: Hazard::NotFetched, cycle, legal_start: None, message });
+        }
+    }
+    Ok(())
+}

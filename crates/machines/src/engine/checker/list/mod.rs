@@ -30,6 +30,9 @@ use waits::{Accessor, Waits};
 pub(super) fn check(list: &dyn EventList, primary_classes: &[String]) -> Result<Checked, Violation> {
     hold_resources(list.resources())?;
     let instructions = list.instructions();
+    if list.resources().instructed && instructions.is_none() {
+        return Err(malformed("the machine is given instructions, and the schedule has none".into()));
+    }
     let mut judge = Judge::new(list, primary_classes, instructions.is_some())?;
     let mut found = Ok(());
     list.visit(&mut |event| {
@@ -41,6 +44,7 @@ pub(super) fn check(list: &dyn EventList, primary_classes: &[String]) -> Result<
     judge.nothing_left()?;
     if let Some(instructions) = instructions {
         fetch::check(list.resources(), instructions, &judge.transfers)?;
+        fetch::instructed(instructions, &judge.starts)?;
     }
     let cycles = judge.end;
     let stalls = judge.waits.map_or_else(Vec::new, |waits| waits.finish(list.resources(), cycles));
@@ -111,6 +115,8 @@ struct Judge<'a> {
     transfers: Vec<Vec<(u64, u64)>>,
     /// Whether those are asked for.
     fetches: bool,
+    /// Cycles in which units start, in order, if instructions are.
+    starts: Vec<i64>,
     now: i64,
     end: i64,
     critical_path: i64,
@@ -136,6 +142,7 @@ impl<'a> Judge<'a> {
             waits,
             transfers: vec![Vec::new(); resources.channels.len()],
             fetches,
+            starts: Vec::new(),
             now: 0,
             end: 0,
             critical_path: 0,
@@ -190,10 +197,12 @@ impl<'a> Judge<'a> {
             waits.start(self.resources, event, index, start - busy.until, busy.holder.is_none(), on_wire);
         }
         self.busy[resource] = Busy { until: start + occupancy, holder: Some((event.op, start)) };
-        if self.fetches
-            && let Some(channel) = resource.checked_sub(self.resources.units.len())
-        {
-            self.transfers[channel].push((start as u64, (start + occupancy) as u64));
+        if self.fetches {
+            match resource.checked_sub(self.resources.units.len()) {
+                Some(channel) => self.transfers[channel].push((start as u64, (start + occupancy) as u64)),
+                None if self.starts.last() != Some(&start) => self.starts.push(start),
+                None => {}
+            }
         }
         self.end = self.end.max(event.end());
         self.critical_path = self.critical_path.max(occupancy);

@@ -41,8 +41,8 @@ fn machine() -> ScheduleBuilder {
     b.kind("move", "link", 1.0, 1);
     b.kind("compute", "vector", 1.0, 1);
     b.kind("load", "channel", 1.0, 2);
-    b.value_class("key", Traffic::BootstrapKey, true);
-    b.value_class("data", Traffic::Ciphertexts, false);
+    b.value_class("key", Traffic::BootstrapKey, true, 0);
+    b.value_class("data", Traffic::Ciphertexts, false, 0);
     b
 }
 

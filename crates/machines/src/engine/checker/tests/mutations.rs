@@ -255,3 +255,48 @@ fn nonsense_is_refused_with_a_reason() {
     }
     assert_eq!(check(&endless, &[]).expect_err("endless").hazard, Hazard::Malformed);
 }
+
+#[test]
+fn a_value_that_is_not_moved_whole() {
+    let thin = violation(|events| events[0].writes[0].bytes = 15);
+    assert_eq!(thin.hazard, Hazard::Rate);
+    assert!(thin.message.ends_with("writes 15 bytes to a place of 16 in buffer"), "{thin}");
+    let little = violation(|events| events[0].reads[0].bytes = 15);
+    assert_eq!(little.hazard, Hazard::Rate);
+    assert!(
+        little.message.ends_with("15 bytes come from off the chip for places of 16, 0 go there from places of 0"),
+        "{little}"
+    );
+}
+
+#[test]
+fn an_operand_behind_the_last_result() {
+    // The product comes from 3 to 6, so that its key may be read until 6.
+    let read_until = |last: u32| {
+        let mut events = events();
+        events[1].reads[0].last = last;
+        check_events(events)
+    };
+    assert!(read_until(6).is_ok());
+    let late = read_until(7).expect_err("it is in no result");
+    assert_eq!(late.hazard, Hazard::Latency);
+    assert!(late.message.ends_with("an operand is read until 7, and the last result comes at 6"), "{late}");
+}
+
+#[test]
+fn a_unit_on_the_chip_that_reaches_off_it() {
+    let reads = |off_chip: bool| {
+        let mut builder = machine();
+        let mut multiply = event(MULTIPLIER, MULTIPLY, 3, 0);
+        multiply.reads.push(stream(OFF_CHIP, 0, value(KEY, 0), 0));
+        multiply.writes.push(stream(BUFFER, 64, value(PRODUCT, 0), 3));
+        builder.event(multiply);
+        let mut schedule = builder.finish();
+        schedule.resources.kinds[0].off_chip = off_chip;
+        check(&schedule, &[])
+    };
+    assert!(reads(true).is_ok());
+    let refused = reads(false).expect_err("no channel brings it");
+    assert_eq!(refused.hazard, Hazard::Malformed);
+    assert!(refused.message.ends_with("only channels reach off-chip, and this is a unit on the chip"), "{refused}");
+}

@@ -39,12 +39,14 @@ pub fn machine() -> ScheduleBuilder {
     // Two banks of 64 bytes: keys in the first, product and sum in the second.
     let kind = MemoryKind::OnChip { capacity: 128, banks: 2, read_bytes_per_cycle: 8.0, write_bytes_per_cycle: 8.0 };
     builder.memory("buffer", kind);
-    builder.kind("multiply", "multiplier", 2.0, 3);
-    builder.kind("add", "adder", 2.0, 1);
+    let units = [builder.kind("multiply", "multiplier", 2.0, 3), builder.kind("add", "adder", 2.0, 1)];
+    // Tokens from one to the other lie in the memory off the chip.
+    units.into_iter().for_each(|kind| _ = builder.off_chip(kind));
     builder.kind("load", "channel", 1.0, 2);
-    builder.value_class("key", Traffic::BootstrapKey, true);
-    builder.value_class("product", Traffic::Ciphertexts, false);
-    builder.value_class("sum", Traffic::Ciphertexts, false);
+    builder.value_class("key", Traffic::BootstrapKey, true, 16);
+    builder.value_class("product", Traffic::Ciphertexts, false, 16);
+    // What else comes to its place is less than a sum.
+    builder.value_class("sum", Traffic::Ciphertexts, false, 0);
     builder
 }
 

@@ -1,0 +1,113 @@
+//! Whether places have room for their values, and accesses move all of them: how many elements a value has is the program's, and how many bits
+//! an element has the machine's ([`crate::engine::schedule::ValueClass::bits`]).
+
+use super::super::AuditError;
+use super::{Audit, Datum, Function, Read};
+use crate::engine::schedule::{Access, MemoryKind};
+use polyfabric_program::tfhe::kernel::{Body, OpKind, Primitive};
+
+impl Audit<'_> {
+    /// Holds that every value that an event computes from, or gives, is moved whole, to and from places that it fits.
+    pub(super) fn sized(&self, read: &Read<'_>, function: Function) -> Result<(), AuditError> {
+        let event = read.event;
+        if let Function::Move { .. } = function {
+            // What goes to a register is what its reader wants of the value.
+            if event.writes.iter().any(|access| self.bits(access) == 0) {
+                return Ok(());
+            }
+            // Parts of a value may come one by one: whoever reads all of it finds out if one is missing.
+            let whole = |access: &Access| self.bits(access) == 0 || access.bytes >= access.place.bytes;
+            return match event.reads.iter().find(|access| self.has_places(access) && !whole(access)) {
+                Some(access) => Err(self.too_small(read, access, access.bytes, access.place.bytes)),
+                None => Ok(()),
+            };
+        }
+        for (accesses, write) in [(&event.reads, false), (&event.writes, true)] {
+            for (index, access) in accesses.iter().enumerate() {
+                let same = |other: &&Access| other.value == access.value;
+                if self.bits(access) > 0 && !accesses[..index].iter().any(|other| same(&other)) {
+                    let all = || accesses.iter().filter(same);
+                    let (wanted, room) = self.wanted(read, function, access, write);
+                    let bytes = all().map(|access| access.bytes).sum();
+                    let places = all().filter(|access| self.has_places(access)).map(|access| access.place.bytes).sum();
+                    if bytes < wanted {
+                        return Err(self.too_small(read, access, bytes, wanted));
+                    }
+                    if places < room && self.has_places(access) {
+                        return Err(self.too_small(read, access, places, room));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that an event has to move of a value, and those of the value.
+    fn wanted(&self, read: &Read<'_>, function: Function, access: &Access, write: bool) -> (u64, u64) {
+        let data = self.meaning.data(access.value.shifted(read.shift));
+        let bits = u64::from(self.bits(access));
+        let size = (data.iter().map(|&datum| self.elements(datum)).sum::<u64>() * bits).div_ceil(8);
+        let element = bits.div_ceil(8);
+        let wanted = match (function, data.first()) {
+            _ if write => size,
+            // One amount turns a polynomial, and one coefficient is a ciphertext's body.
+            (_, Some(Datum::Amounts { .. })) | (Function::SampleExtract, Some(Datum::Body { .. })) => size.min(element),
+            // A key switch takes as much of the mask as it has key for; the body is added to.
+            (Function::KeySwitch, Some(Datum::Lwe { .. })) => {
+                let of_key = |datum: &Datum| match *datum {
+                    Datum::SwitchKey { from, to } => u64::from(to.saturating_sub(from)),
+                    _ => 0,
+                };
+                let mask = (read.data.iter().map(of_key).sum::<u64>() * bits).div_ceil(8);
+                return (mask, mask);
+            }
+            _ => size,
+        };
+        (wanted, size)
+    }
+
+    fn too_small(&self, read: &Read<'_>, access: &Access, given: u64, needed: u64) -> AuditError {
+        let data = self.meaning.data(access.value.shifted(read.shift));
+        let value = data.first().map_or_else(|| "a value".to_owned(), ToString::to_string);
+        AuditError::Size { event: self.name(read), value, given, needed }
+    }
+
+    /// Bits of an element of what an access moves; none of tokens.
+    fn bits(&self, access: &Access) -> u32 {
+        match self.resources.memories[usize::from(access.place.memory.0)].kind {
+            MemoryKind::Scoreboard => 0,
+            _ => self.resources.value_classes[usize::from(access.value.class.0)].bits,
+        }
+    }
+
+    fn has_places(&self, access: &Access) -> bool {
+        matches!(self.resources.memories[usize::from(access.place.memory.0)].kind, MemoryKind::OnChip { .. })
+    }
+
+    /// Elements of a value: coefficients, or the numbers of a ciphertext.
+    fn elements(&self, datum: Datum) -> u64 {
+        match datum {
+            Datum::Lwe { .. } | Datum::LinearSum { .. } => self.row_elements(datum),
+            Datum::Amounts { .. } | Datum::SwitchSum { .. } => self.small() + 1,
+            Datum::Body { .. } | Datum::Key { .. } | Datum::Table { .. } => {
+                self.program.parameters.ring_degree().get() as u64
+            }
+            Datum::SwitchKey { from, to } => {
+                u64::from(to.saturating_sub(from)) * self.switch_levels() * (self.small() + 1)
+            }
+            Datum::Twiddles { .. } => 0,
+        }
+    }
+
+    /// Levels of the key-switching key; 0 without a key switch.
+    fn switch_levels(&self) -> u64 {
+        let levels = |body: &Body| {
+            body.ops.iter().filter(|op| matches!(op.primitive, Primitive::MaskDigit { .. })).count() as u64
+        };
+        let of = |kind: &OpKind| match kind {
+            OpKind::KeySwitch { body } => Some(levels(body)),
+            _ => None,
+        };
+        self.program.ops.iter().find_map(|op| of(&op.kind)).unwrap_or(0)
+    }
+}

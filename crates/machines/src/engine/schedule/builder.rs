@@ -1,0 +1,130 @@
+//! How a schedule is made, item by item.
+
+use super::*;
+
+/// Builds a [`Schedule`]: registers resources by name and nests repeats.
+#[derive(Clone, Debug, Default)]
+pub struct ScheduleBuilder {
+    resources: Resources,
+    /// The items of every open level: the top, then the bodies of open repeats.
+    open: Vec<Vec<Item>>,
+    headers: Vec<Repeat>,
+}
+
+impl ScheduleBuilder {
+    /// An empty schedule.
+    pub fn new() -> Self {
+        Self { resources: Resources::default(), open: vec![Vec::new()], headers: Vec::new() }
+    }
+
+    /// Adds a unit. All units must be added before the first channel, because [`Resource`] counts units first.
+    pub fn unit(&mut self, name: impl Into<String>, class: impl Into<String>, wait: WaitCategory) -> Resource {
+        debug_assert!(self.resources.channels.is_empty(), "units are added before channels");
+        self.resources.units.push(Unit { name: name.into(), class: class.into(), wait });
+        Resource(self.resources.units.len() as u32 - 1)
+    }
+
+    /// Adds a channel of a bandwidth in bytes a cycle.
+    pub fn channel(&mut self, name: impl Into<String>, class: impl Into<String>, bytes_per_cycle: f64) -> Resource {
+        self.resources.channels.push(Channel { name: name.into(), class: class.into(), bytes_per_cycle });
+        self.resources.channel(self.resources.channels.len() - 1)
+    }
+
+    /// Adds a memory.
+    pub fn memory(&mut self, name: impl Into<String>, kind: MemoryKind) -> MemoryId {
+        self.resources.memories.push(Memory { name: name.into(), kind });
+        MemoryId(self.resources.memories.len() as u16 - 1)
+    }
+
+    /// Adds an operation kind.
+    pub fn kind(
+        &mut self,
+        name: impl Into<String>,
+        class: impl Into<String>,
+        elements_per_cycle: f64,
+        latency: u64,
+    ) -> KindId {
+        self.kind_in_parts(name, class, elements_per_cycle, latency, 1)
+    }
+
+    /// Adds an operation kind of a unit whose `parts` equal parts work side by side.
+    pub fn kind_in_parts(
+        &mut self,
+        name: impl Into<String>,
+        class: impl Into<String>,
+        elements_per_cycle: f64,
+        latency: u64,
+        parts: u32,
+    ) -> KindId {
+        let (name, class) = (name.into(), class.into());
+        self.resources.kinds.push(OpKind { name, class, elements_per_cycle, parts, latency, off_chip: false });
+        KindId(self.resources.kinds.len() as u16 - 1)
+    }
+
+    /// Says that a kind's unit stands beside the off-chip memory.
+    pub fn off_chip(&mut self, kind: KindId) -> KindId {
+        self.resources.kinds[usize::from(kind.0)].off_chip = true;
+        kind
+    }
+
+    /// Says that what units do comes from memory as instructions.
+    pub fn instructed(&mut self) {
+        self.resources.instructed = true;
+    }
+
+    /// Adds a value class with so many `bits` an element; `input` if its values lie off-chip from the start.
+    pub fn value_class(&mut self, name: impl Into<String>, traffic: Traffic, input: bool, bits: u32) -> ClassId {
+        self.resources.value_classes.push(ValueClass { name: name.into(), traffic, input, bits });
+        ClassId(self.resources.value_classes.len() as u16 - 1)
+    }
+
+    /// The resources so far.
+    pub fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    /// Adds an event to the innermost open repeat, without room for further accesses: there are millions.
+    pub fn event(&mut self, mut event: Event) {
+        cancel::check();
+        event.reads.shrink_to_fit();
+        event.writes.shrink_to_fit();
+        self.item(Item::Event(event));
+    }
+
+    /// Adds an item to the innermost open repeat.
+    pub fn item(&mut self, item: Item) {
+        match self.open.last_mut() {
+            Some(items) => items.push(item),
+            None => self.open.push(vec![item]),
+        }
+    }
+
+    /// Adds a repeat whose body `fill` adds.
+    pub fn repeat(&mut self, start: i64, count: u64, period: u64, shift: Shift, fill: impl FnOnce(&mut Self)) {
+        self.headers.push(Repeat { start, count, period, origin: Shift::default(), shift, body: Arc::default() });
+        self.open.push(Vec::new());
+        fill(self);
+        let body = self.open.pop().unwrap_or_default();
+        if let Some(mut repeat) = self.headers.pop() {
+            repeat.body = Arc::new(body);
+            self.item(Item::Repeat(repeat));
+        }
+    }
+
+    /// The items that `fill` adds, apart from all others: a body for several loops ([`Self::once`]).
+    pub fn body(&mut self, fill: impl FnOnce(&mut Self)) -> Arc<Vec<Item>> {
+        self.open.push(Vec::new());
+        fill(self);
+        Arc::new(self.open.pop().unwrap_or_default())
+    }
+
+    /// Adds a body of [`Self::body`] from cycle `start` on, with its numbers moved on by `origin`.
+    pub fn once(&mut self, start: i64, origin: Shift, body: Arc<Vec<Item>>) {
+        self.item(Item::Repeat(Repeat { start, count: 1, period: 1, origin, shift: Shift::default(), body }));
+    }
+
+    /// The schedule.
+    pub fn finish(mut self) -> Schedule {
+        Schedule { items: self.open.pop().unwrap_or_default(), resources: self.resources }
+    }
+}

@@ -1,0 +1,167 @@
+//! Is a schedule refused that moves less than its values are, past the ports that they have to pass, or without the instructions that say so?
+
+use crate::residue_family::{Case, Listed};
+use crate::{judged, torus_machines};
+use polyfabric_machines::audit::{Function, Meaning};
+use polyfabric_machines::contract::torus;
+use polyfabric_machines::engine::schedule::{Access, Event, Item, MemoryId, MemoryKind, Resources, Schedule};
+use std::sync::Arc;
+
+/// Something wrong with all events that it is about; how many accesses it has changed.
+type Change<'a> = (&'a str, &'a dyn Fn(&Resources, &mut Event) -> usize);
+
+fn accesses(event: &mut Event) -> impl Iterator<Item = &mut Access> {
+    event.reads.iter_mut().chain(&mut event.writes)
+}
+
+fn holds(resources: &Resources, access: &Access, memory: impl Fn(&MemoryKind) -> bool) -> bool {
+    let class = &resources.value_classes[usize::from(access.value.class.0)];
+    class.bits > 0 && memory(&resources.memories[usize::from(access.place.memory.0)].kind)
+}
+
+/// Transfers of nothing.
+fn nothing_over_channels(resources: &Resources, event: &mut Event) -> usize {
+    if resources.as_channel(event.resource).is_none() {
+        return 0;
+    }
+    (event.work, event.occupancy) = (0, 1);
+    accesses(event).map(|access| access.bytes = 0).count()
+}
+
+/// Values that take no room.
+fn no_room(resources: &Resources, event: &mut Event) -> usize {
+    let on_chip = |kind: &MemoryKind| matches!(kind, MemoryKind::OnChip { .. } | MemoryKind::Lines(_));
+    accesses(event).filter(|access| holds(resources, access, on_chip)).map(|access| access.place.bytes = 1).count()
+}
+
+/// Ports that nothing passes.
+fn nothing_over_ports(resources: &Resources, event: &mut Event) -> usize {
+    if resources.as_channel(event.resource).is_some() {
+        return 0;
+    }
+    let any = |kind: &MemoryKind| *kind != MemoryKind::Scoreboard;
+    accesses(event).filter(|access| holds(resources, access, any)).map(|access| access.bytes = 0).count()
+}
+
+/// Inputs and keys that units read where they lie, off the chip.
+fn straight_from_memory(resources: &Resources, event: &mut Event) -> usize {
+    let off_chip = resources.memories.iter().position(|memory| memory.kind == MemoryKind::OffChip).expect("it has one");
+    let beside = resources.kinds[usize::from(event.op.kind.0)].off_chip;
+    if resources.as_channel(event.resource).is_some() || beside {
+        return 0;
+    }
+    let input = |access: &&mut Access| resources.value_classes[usize::from(access.value.class.0)].input;
+    event.reads.iter_mut().filter(input).map(|read| read.place.memory = MemoryId(off_chip as u16)).count()
+}
+
+const CHANGES: [Change; 4] = [
+    ("transfers of no bytes", &nothing_over_channels),
+    ("places of a byte", &no_room),
+    ("accesses of no bytes", &nothing_over_ports),
+    ("inputs and keys read off the chip", &straight_from_memory),
+];
+
+/// An operand that is read when the results are there.
+fn late(resources: &Resources, event: &mut Event) -> bool {
+    let any = |kind: &MemoryKind| *kind != MemoryKind::Scoreboard;
+    let last = event.writes.iter().filter(|write| holds(resources, write, any)).map(|write| write.last).max();
+    let (Some(last), Some(read)) = (last, event.reads.iter_mut().find(|read| holds(resources, read, any))) else {
+        return false;
+    };
+    let by = (last + 1).saturating_sub(read.first);
+    (read.first, read.last) = (read.first + by, read.last + by);
+    true
+}
+
+fn every(items: &mut [Item], change: &mut dyn FnMut(&mut Event)) {
+    for item in items {
+        match item {
+            Item::Event(event) => change(event),
+            Item::Repeat(repeat) => every(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
+        }
+    }
+}
+
+#[test]
+fn values_that_are_not_moved_whole_are_refused() {
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        for (what, change) in CHANGES {
+            let mut schedule: Schedule = mapped.schedule().clone();
+            let resources = schedule.resources.clone();
+            let mut changed = 0;
+            every(&mut schedule.items, &mut |event| changed += change(&resources, event));
+            let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+            assert!(refused || changed == 0, "{}: {what}", machine.name());
+        }
+        // Of all kinds that compute, one event.
+        let meaning = mapped.meaning(&program);
+        let base = mapped.schedule();
+        for kind in crate::kinds(base) {
+            let name = &base.resources.kinds[usize::from(kind)].name;
+            for nothing in [nothing_over_ports, no_room] {
+                let mut schedule = base.clone();
+                let changed = crate::first(&mut schedule.items, &mut |event| {
+                    let computes = computes(&*meaning, event) && event.op.kind.0 == kind;
+                    computes && nothing(&base.resources, event) > 0
+                });
+                let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+                assert!(refused || !changed, "{}: nothing for {name}", machine.name());
+            }
+        }
+    }
+    for case in Case::all() {
+        for (what, change) in CHANGES {
+            let mut listed: Listed = case.listed.clone();
+            let resources = listed.resources.clone();
+            let changed: usize = listed.events.iter_mut().map(|event| change(&resources, event)).sum();
+            assert!(changed > 0 && case.judged(&listed).is_err(), "{}: {what}", case.name());
+        }
+    }
+}
+
+fn computes(meaning: &dyn Meaning, event: &Event) -> bool {
+    !matches!(meaning.function(event.op.kind), Function::Move { .. }) && !event.writes.is_empty()
+}
+
+#[test]
+fn an_operand_that_comes_after_the_results_is_refused() {
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        for kind in crate::kinds(mapped.schedule()) {
+            let mut schedule = mapped.schedule().clone();
+            let resources = schedule.resources.clone();
+            let own = |event: &Event| event.op.kind.0 == kind && resources.as_channel(event.resource).is_none();
+            let changed = crate::first(&mut schedule.items, &mut |event| own(event) && late(&resources, event));
+            let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+            let name = &resources.kinds[usize::from(kind)].name;
+            assert!(refused || !changed, "{}: {name}", machine.name());
+        }
+    }
+    for case in Case::all() {
+        for index in case.listed.samples() {
+            let mut listed = case.listed.clone();
+            let event = &mut listed.events[index];
+            if case.listed.resources.as_channel(event.resource).is_none() && late(&case.listed.resources, event) {
+                assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
+            }
+        }
+    }
+}
+
+#[test]
+fn units_that_no_instruction_starts_are_refused() {
+    let mut instructed = 0;
+    for case in Case::all().into_iter().filter(|case| case.listed.resources.instructed) {
+        let mut none = case.listed.clone();
+        none.instructions = None;
+        assert!(case.judged(&none).is_err(), "{}", case.name());
+        let mut fewer = case.listed.clone();
+        let on_unit = |event: &&Event| case.listed.resources.as_channel(event.resource).is_none();
+        let cycle = case.listed.events.iter().filter(on_unit).nth(20).expect("so many events").start as u64;
+        fewer.instructions.as_mut().expect("it has some").starts.retain(|&(start, _)| start != cycle);
+        assert!(case.judged(&fewer).is_err(), "{}", case.name());
+        instructed += 1;
+    }
+    assert!(instructed > 0);
+}

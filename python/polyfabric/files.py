@@ -1,0 +1,160 @@
+"""Files and folders that are written whole, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .errors import FileError
+
+
+def made_folder(folder: str | Path) -> Path:
+    """The folder, made if it is not there."""
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{target}: cannot make this folder ({error.strerror}); name another one") from error
+    return target
+
+
+def expect_folder(folder: str | Path) -> None:
+    """Refuses a folder that cannot be made, as `made_folder` does, without making it."""
+    target = Path(folder)
+    try:
+        nearest = next(path for path in (target, *target.parents) if path.exists())
+        problem = None if nearest.is_dir() else errno.ENOTDIR
+        if problem is None and not os.access(nearest, os.W_OK | os.X_OK):
+            problem = errno.EACCES
+    except OSError as error:
+        problem = error.errno
+    if problem is not None:
+        raise FileError(f"{target}: cannot make this folder ({os.strerror(problem)}); name another one")
+
+
+def expect_working_folder() -> None:
+    """Refuses to work in a folder that is gone."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise FileError(f"the working folder is gone ({error.strerror}); change to another one") from error
+
+
+def expect_file(path: str | Path) -> None:
+    """Refuses a file that cannot be written, as writing it would, without touching it."""
+    target = Path(path)
+    try:
+        target.parent.stat()
+        problem = errno.EISDIR if target.is_dir() else None
+        if not target.parent.is_dir():
+            problem = errno.ENOTDIR
+        elif not os.access(target.parent, os.W_OK | os.X_OK):
+            problem = errno.EACCES
+    except OSError as error:
+        problem = error.errno
+    if problem is not None:
+        raise _unwritten(target, os.strerror(problem))
+
+
+def _unwritten(path: Path, reason: str | None) -> FileError:
+    return FileError(f"{path}: cannot write ({reason}); check that the folder exists and that you may write there")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: cannot read ({error.strerror}); check the path") from error
+
+
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
+    """Writes a file whole or not at all; a private one for its owner alone."""
+    write_bytes(path, text.encode(), private=private)
+
+
+def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Writes a file whole or not at all; a private one for its owner alone. Whoever reads it meanwhile finds the old one, or this one."""
+    try:
+        with _beside(path) as temporary:
+            # Never an existing file, whose permissions or link target would be another's.
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+    except OSError as error:
+        raise _unwritten(path, error.strerror) from error
+
+
+def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None]]) -> None:
+    """Writes files of one folder, which is made if it is not there; or, where one cannot be written, none, and those that were there stay."""
+    target = Path(folder)
+    absent = [path for path in (target, *target.parents) if not path.exists()]
+    try:
+        made_folder(target)
+        with _stage(target) as stage:
+            for name, write in files.items():
+                write(stage / name)
+            _move(stage, target, list(files))
+    except BaseException:
+        with suppress(OSError):
+            for path in absent:
+                path.rmdir()
+        raise
+
+
+def _move(stage: Path, target: Path, names: list[str]) -> None:
+    """Moves files of `stage` to `target`; those that were there come back where one cannot be moved."""
+    taken: list[str] = []
+    try:
+        for name in names:
+            if (target / name).is_dir():
+                raise FileError(f"{target / name}: cannot write, it is a folder; move it away, or name another place")
+            # Before it is: whoever is interrupted may have moved it.
+            taken.append(name)
+            with suppress(FileNotFoundError):
+                (target / name).rename(stage / f"{name}.old")
+            (stage / name).rename(target / name)
+    except BaseException as error:
+        for name in taken:
+            if (stage / f"{name}.old").exists():
+                (stage / f"{name}.old").replace(target / name)
+            elif not (stage / name).exists():
+                (target / name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise FileError(f"{target}: cannot write ({error.strerror}); check that you may write there") from error
+        raise
+
+
+@contextmanager
+def _stage(target: Path) -> Iterator[Path]:
+    """A folder in `target` for files that are moved when all of them are written. It is gone with what is left in it."""
+    stage = target / f".{secrets.token_hex(8)}.part"
+    try:
+        stage.mkdir(mode=0o700)
+    except OSError as error:
+        raise FileError(f"{target}: cannot write ({error.strerror}); check that you may write there") from error
+    try:
+        yield stage
+    finally:
+        with suppress(OSError):
+            for path in stage.iterdir():
+                path.unlink()
+            stage.rmdir()
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A name beside `path` that nobody else has. What is left there is removed."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        yield temporary
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,86 @@
+"""Are files whole or not there, and does nothing that a peer sends become a file elsewhere?"""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+
+import polyfabric as pf
+import pytest
+from polyfabric.files import write_bytes
+
+
+def test_a_file_is_whole_for_whoever_reads_it_meanwhile(tmp_path):
+    path, contents = tmp_path / "file", [bytes([letter]) * (1 << 20) for letter in b"ab"]
+    write_bytes(path, contents[0])
+    with ThreadPoolExecutor(4) as pool:
+        writers = [pool.submit(write_bytes, path, contents[turn % 2]) for turn in range(12)]
+        while not all(writer.done() for writer in writers):
+            assert path.read_bytes() in contents
+        assert [writer.result() for writer in writers] == [None] * 12
+    assert [found.name for found in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_private_file_is_its_owners_alone_and_an_interrupt_leaves_none(tmp_path, monkeypatch):
+    write_bytes(tmp_path / "private", b"secret", private=True)
+    assert (tmp_path / "private").stat().st_mode & 0o077 == 0
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_bytes(tmp_path / "another", b"secret", private=True)
+    assert [found.name for found in tmp_path.iterdir()] == ["private"]
+
+
+def archive(*entries, compression=zipfile.ZIP_STORED):
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", compression) as made:
+        warnings.simplefilter("ignore")
+        for name, data in entries:
+            made.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/b", "..\\x", "", "a" * 300, "x\n"])
+def test_ciphertexts_become_no_file_elsewhere(tmp_path, name):
+    with pytest.raises(pf.FileError, match=r"is no name of an input or an output|no ciphertexts"):
+        pf.Ciphertexts.from_bytes(archive((f"{name}.in.ct", b"data")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_archive_is_no_larger_than_what_was_sent():
+    def refused(data, why):
+        with pytest.raises(pf.FileError, match=why):
+            pf.Ciphertexts.from_bytes(data)
+
+    refused(archive(("x.in.ct", bytes(10_000)), compression=zipfile.ZIP_DEFLATED), "compressed")
+    refused(archive(("x.in.ct", b"1"), ("x.in.ct", b"2")), "two of them have one name")
+    # Four entries of the directory for one stored file.
+    whole = archive(*[(f"{letter}.in.ct", bytes(1000)) for letter in "abcd"])
+    directory = whole.index(b"PK\x01\x02")
+    first = whole.index(b"PK\x03\x04", 1)
+    with zipfile.ZipFile(io.BytesIO(whole)) as read:
+        offsets = [entry.header_offset for entry in read.infolist()]
+    shared = bytearray(whole[:first] + whole[directory:])
+    for offset in offsets[1:]:
+        place = shared.index(offset.to_bytes(4, "little"), first)
+        shared[place : place + 4] = bytes(4)
+    end = shared.rindex(b"PK\x05\x06")
+    shared[end + 16 : end + 20] = first.to_bytes(4, "little")
+    refused(bytes(shared), "compressed")
+
+
+def test_keys_of_another_generation_are_not_replaced(tmp_path):
+    negated = pf.program(x=pf.Bool)(lambda x: ~x)
+    keys = pf.Keys.generate(negated.plan("toy-256", security=0))
+    keys.save(tmp_path)
+    keys.save(tmp_path)
+    before = (tmp_path / "client.key").read_bytes()
+    with pytest.raises(pf.FileError, match="there is another key, which this one would replace"):
+        pf.Keys.generate(negated.plan("toy-256", security=0)).save(tmp_path)
+    assert (tmp_path / "client.key").read_bytes() == before
