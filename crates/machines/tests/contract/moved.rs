@@ -28,6 +28,15 @@ fn nothing_over_channels(resources: &Resources, event: &mut Event) -> usize {
     accesses(event).map(|access| access.bytes = 0).count()
 }
 
+/// Stores of nothing.
+fn nothing_stored(resources: &Resources, event: &mut Event) -> usize {
+    if resources.as_channel(event.resource).is_none() {
+        return 0;
+    }
+    let off_chip = |kind: &MemoryKind| *kind == MemoryKind::OffChip;
+    event.writes.iter_mut().filter(|write| holds(resources, write, off_chip)).map(|write| write.bytes = 0).count()
+}
+
 /// Values that take no room.
 fn no_room(resources: &Resources, event: &mut Event) -> usize {
     let on_chip = |kind: &MemoryKind| matches!(kind, MemoryKind::OnChip { .. } | MemoryKind::Lines(_));
@@ -54,8 +63,9 @@ fn straight_from_memory(resources: &Resources, event: &mut Event) -> usize {
     event.reads.iter_mut().filter(input).map(|read| read.place.memory = MemoryId(off_chip as u16)).count()
 }
 
-const CHANGES: [Change; 4] = [
+const CHANGES: [Change; 5] = [
     ("transfers of no bytes", &nothing_over_channels),
+    ("stores of no bytes", &nothing_stored),
     ("places of a byte", &no_room),
     ("accesses of no bytes", &nothing_over_ports),
     ("inputs and keys read off the chip", &straight_from_memory),

@@ -494,7 +494,7 @@ pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Vio
     }
     let channel = resources.as_channel(event.resource).is_some();
     // Bytes that go off the chip and come from there, and those of the places on it that they fill and come from.
-    let (mut moved, mut places) = ([0u64; 2], [0u64; 2]);
+    let (mut moved, mut places, mut off_chip) = ([0u64; 2], [0u64; 2], false);
     // What is read when the last result is written is in no result. (Addends come late, so nothing more can be held.)
     let last_result =
         event.writes.iter().filter(|write| holds_elements(resources, write)).map(|write| write.last).max();
@@ -544,6 +544,7 @@ pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Vio
                 );
             }
             MemoryKind::OffChip => {
+                off_chip = true;
                 let moved = &mut moved[usize::from(write)];
                 *moved = moved.saturating_add(access.bytes);
             }
@@ -572,7 +573,7 @@ pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Vio
     }
     let [read, written] = moved;
     let [from, to] = places;
-    if channel && (read > 0 || written > 0) && (read < to || written < from) {
+    if channel && off_chip && (read < to || written < from) {
         return fail(
             Hazard::Rate,
             format!(
