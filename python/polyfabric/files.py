@@ -9,12 +9,28 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .errors import FileError
+from .errors import FileError, InputError, shown
+
+
+def path_of(place: str | Path) -> Path:
+    """The path of a file or a folder that a caller names."""
+    if not isinstance(place, str | os.PathLike) or "\0" in os.fspath(place):
+        raise InputError(
+            f"a file or a folder is named by its path, not by {shown(place)}; give a str or a pathlib.Path"
+        )
+    return Path(place)
+
+
+def bytes_of(data: bytes, what: str) -> bytes:
+    """What a caller gives as bytes."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InputError(f"{what}: its bytes are read, not {shown(data):.80}; give what to_bytes() gives")
+    return bytes(data)
 
 
 def made_folder(folder: str | Path) -> Path:
     """The folder, made if it is not there."""
-    target = Path(folder)
+    target = path_of(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -24,7 +40,7 @@ def made_folder(folder: str | Path) -> Path:
 
 def expect_folder(folder: str | Path) -> None:
     """Refuses a folder that cannot be made, as `made_folder` does, without making it."""
-    target = Path(folder)
+    target = path_of(folder)
     try:
         nearest = next(path for path in (target, *target.parents) if path.exists())
         problem = None if nearest.is_dir() else errno.ENOTDIR
@@ -46,7 +62,7 @@ def expect_working_folder() -> None:
 
 def expect_file(path: str | Path) -> None:
     """Refuses a file that cannot be written, as writing it would, without touching it."""
-    target = Path(path)
+    target = path_of(path)
     try:
         target.parent.stat()
         problem = errno.EISDIR if target.is_dir() else None
@@ -94,7 +110,7 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
 
 def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None]]) -> None:
     """Writes files of one folder, which is made if it is not there; or, where one cannot be written, none, and those that were there stay."""
-    target = Path(folder)
+    target = path_of(folder)
     absent = [path for path in (target, *target.parents) if not path.exists()]
     try:
         made_folder(target)

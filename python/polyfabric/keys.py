@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import _native
 from .errors import FileError, InputError, ParameterError
-from .files import read_bytes, write_together
+from .files import path_of, read_bytes, write_together
 from .names import pick
 from .schemes.context import ClientKey, Parameters, PublicKey, ServerKey, Source, content
 from .schemes.elements import ElementContext, named_parameters
@@ -142,7 +142,7 @@ class Keys:
         elif isinstance(of, str | _native.Parameters):
             context = ElementContext.of_keys(named_parameters(of) if isinstance(of, str) else of, unroll)
         else:
-            raise TypeError(
+            raise InputError(
                 f"Keys.generate takes the plan of a program, which says what keys it needs, or a parameter set of TFHE, not {of!r}; give the "
                 "plan of a result, done.plan, or let program.run(..) make the keys"
             )
@@ -155,7 +155,7 @@ class Keys:
 
     def save(self, folder: str | Path) -> None:
         """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`. Keys of another generation that are there are not replaced."""
-        path = Path(folder) / CLIENT
+        path = path_of(folder) / CLIENT
         if path.exists() and read_bytes(path) != content(self.client.save()):
             raise FileError(f"{path}: there is another key, which this one would replace; name another folder")
         write_together(folder, {CLIENT: self.client.save, SERVER: self.server.save})
@@ -168,7 +168,7 @@ class Keys:
     def load(cls, folder: str | Path, scheme: str | None = None, progress: ProgressHook | None = None) -> Keys:
         """The keys that `save` wrote, of one key generation. Their files say which scheme they are of; with `scheme`, "tfhe", "ckks" or "bgv", those of
         another one are refused."""
-        path = Path(folder)
+        path = path_of(folder)
         chosen = (_mark(path / CLIENT) or "tfhe") if scheme is None else pick("scheme", scheme, SCHEMES)
         keys = cls(load_client_key(chosen, path / CLIENT), load_server_key(chosen, path / SERVER, progress))
         if keys.parameters != parameters_of(keys.server):

@@ -10,7 +10,7 @@ from threading import Lock
 from .errors import InputError, shown
 from .files import made_folder
 from .language.traced import TracedProgram
-from .sides import EvaluationKey, Server
+from .sides import EvaluationKey, Server, expect_traced
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What a client may be called: a file's name everywhere."""
@@ -29,6 +29,7 @@ class KeyStore:
         circuit_privacy: float | None = None,
         public: bool = False,
     ) -> None:
+        expect_traced(program)
         if not isinstance(most_bytes, int) or most_bytes < 0:
             raise InputError(f"most_bytes={shown(most_bytes)}; give the bytes of memory for keys, from 0")
         self.program = program

@@ -589,6 +589,21 @@ SIDES = [
         lambda _: pf.Server(REALS, client().evaluation_key),
     ),
     call(
+        lambda _: pf.Server("reals", client().evaluation_key),
+        "give the one that @pf.program(..) made",
+        lambda _: pf.Server(REALS, client().evaluation_key),
+    ),
+    call(
+        lambda _: pf.EvaluationKey.load(5),
+        "give a str or a pathlib.Path",
+        lambda at: (client().evaluation_key.save(at / keys.SERVER), pf.EvaluationKey.load(at / keys.SERVER)),
+    ),
+    call(
+        lambda _: pf.Ciphertexts.from_bytes(request()),
+        "give what to_bytes() gives",
+        lambda _: pf.Ciphertexts.from_bytes(request().to_bytes()),
+    ),
+    call(
         lambda _: server().execute(request().to_bytes()),
         "pf.Ciphertexts.from_bytes of bytes",
         lambda _: server().execute(pf.Ciphertexts.from_bytes(request().to_bytes())),
