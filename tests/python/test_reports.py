@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import polyfabric as pf
 import pytest
 from polyfabric.reports import plots, rows, slots, units
+from rich.console import Console
 
 
 @pf.program(x=pf.Int(0, 3).vector(4))
@@ -32,6 +34,15 @@ def test_data_is_plain(simulation, cost):
 def test_an_unknown_entry_is_an_error_never_0(simulation):
     with pytest.raises(pf.InputError, match="no entry 'stall'"):
         simulation["stall"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_narrow_terminal_splits_no_number(simulation, width):
+    drawn = io.StringIO()
+    simulation.print(Console(file=drawn, force_terminal=True, color_system=None, width=width, highlight=False))
+    numbers = [cell for table in rows.of(simulation) for row in table.rows for cell in row[table.left :]]
+    assert len(numbers) > 30
+    assert [number for number in numbers if number not in drawn.getvalue()] == []
 
 
 def test_stalls_in_the_table_sum_to_the_cycles(simulation):

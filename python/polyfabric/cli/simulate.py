@@ -14,12 +14,13 @@ from ..language.types import MOST_ELEMENTS
 from ..machines import Kernel, Mapped, MappedSlots, load
 from ..progress import working
 from ..reports import Report
+from ..reports.tables import print_table
 from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slots import SlotPlan
 from . import places
-from .console import grid, out, print_grid, print_json, security_warnings, warning_line
+from .console import grid, out, print_json, security_warnings, warning_line
 from .machine_choices import machine_choices
 from .simulate_rounds import folded, steps
 
@@ -235,7 +236,7 @@ def simulate(
         for group in groups:
             table.add_row(group["hint"] or "-", f"{group['operations']:,}", f"{group['instructions']:,}")
         out().print()
-        print_grid(out(), table)
+        print_table(out(), table)
     for path in filter(None, (timeline, folder, stream_file, save_file)):
         out().print(f"\nwritten: {path}")
 
@@ -291,4 +292,4 @@ def _operations(console: Console, planned: SlotPlan) -> None:
         cells = [sum(count for other, held, count in rows if (other, held) == (name, level)) for level in limbs]
         table.add_row(name, *[f"{cell:,}" if cell else "-" for cell in cells])
     console.print()
-    print_grid(console, table)
+    print_table(console, table)

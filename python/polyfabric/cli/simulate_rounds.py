@@ -14,7 +14,8 @@ from ..execution import plan
 from ..machines import Machine
 from ..progress import bars, working
 from ..reports import Report
-from .console import grid, out, print_grid, print_json, security_warnings
+from ..reports.tables import print_table
+from .console import grid, out, print_json, security_warnings
 
 
 def folded(
@@ -68,7 +69,7 @@ def folded(
             f"{body['traffic_bytes'] / 1e9:.3g}",
         )
     console.print()
-    print_grid(console, table)
+    print_table(console, table)
     console.print(
         f"\n{data['rounds']:,} rounds with {data['bootstraps']:,} bootstraps: {data['report']['seconds']:.4g} s on {found.machine}, set {found.parameters}; "
         f"{data['held_events']:,} events for {data['report']['events']:,}"
@@ -119,4 +120,4 @@ def steps(console: Console, tried: list[dict[str, Any]]) -> None:
                 f"{figures['memory_busy']:.0%}" if known else "",
                 "taken" if way["width"] == matrix["width"] else "",
             )
-    print_grid(console, table)
+    print_table(console, table)

@@ -42,7 +42,10 @@ class Report:
         from . import tables
 
         for part in tables.of(self):
-            console.print(part)
+            if isinstance(part, tables.Table):
+                tables.print_table(console, part)
+            else:
+                console.print(part)
 
     def table(self) -> str:
         """The tables, as text."""
