@@ -134,7 +134,7 @@ impl Bench<'_> {
     /// those so many that clusters share them evenly.
     fn ciphertexts(&self, operation: Operation, log2_degree: u32, limbs: usize) -> Result<usize, RowFailure> {
         let degree = RingDegree::new(1 << log2_degree).map_err(failed)?;
-        let vectors = self.figures.geometry(degree).map_err(failed)?.slots * self.figures.banks;
+        let vectors = self.figures.geometry(degree).map_err(failed)?.frames * self.figures.banks;
         let (inputs, hints) = match operation {
             Operation::Multiply => (2, 2 * limbs * (limbs + 1)),
             Operation::Permute => (1, 2 * limbs * (limbs + 1)),

@@ -254,7 +254,7 @@ impl Bench<'_> {
     }
 
     fn table_4(&mut self, name: &str, machine: &Fpt, parameters: &Parameters, shape: &Shape) -> Result<(), RowFailure> {
-        let count = BATCHES * shape.slots;
+        let count = BATCHES * shape.in_flight;
         let timed = self.time(machine, &program("pbs", parameters, count)?)?;
         let rate = count as f64 * machine.clock_hz / timed.cycles / 1e3;
         let reason =
@@ -262,7 +262,7 @@ impl Bench<'_> {
         self.add(format!("table4.{name}.throughput"), rate, &Basis::PREDICTED, reason);
         if name == "I" {
             let fft = timed.totals.needed[timed.mapped.chip.fft.0 as usize] as f64;
-            let pipeline = count as f64 / shape.slots as f64 * (shape.lwe_dimension as i64 * shape.period) as f64;
+            let pipeline = count as f64 / shape.in_flight as f64 * (shape.lwe_dimension as i64 * shape.period) as f64;
             let reason = "the forward transform's cycles of work in the cycles that batches take in the pipeline: 100 wherever a batch \
                           fills it, as the machine file's does";
             self.add("section5.utilisation", fft / pipeline * 100.0, &Basis::IDENTITY, reason);
@@ -272,7 +272,7 @@ impl Bench<'_> {
             let reason = "the same over the published cost of a month of 30 days";
             self.add("table6.per-dollar", daily * 30.0 / 567.0, &Basis::IDENTITY, reason);
         }
-        let whole = self.time(machine, &program("pbs", parameters, shape.slots)?)?;
+        let whole = self.time(machine, &program("pbs", parameters, shape.in_flight)?)?;
         let ms = |cycles: f64| cycles / machine.clock_hz * 1e3;
         let rotation = (shape.lwe_dimension as i64 * shape.period) as f64;
         let id = format!("table4.{name}.latency");

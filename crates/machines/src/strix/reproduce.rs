@@ -205,9 +205,9 @@ impl Bench<'_> {
         const TABLE: &str = "Table V";
         let (timed, count) = self.long(base, "pbs", set)?;
         let rate = count * base.clock_hz / timed.cycles;
-        let slots = timed.mapped.tasks.layout.slots;
+        let waves = timed.mapped.tasks.layout.waves;
         let id = format!("table5.{name}.throughput");
-        let reason = format!("{BUS}; pbs of {count} ciphertexts, {slots} a core in an epoch, first load to last store");
+        let reason = format!("{BUS}; pbs of {count} ciphertexts, {waves} a core in an epoch, first load to last store");
         self.add(&id, rate, reason);
         let (timed, count) = self.long(base, "pbs+ks", set)?;
         let cell = (TABLE, format!("Strix, set {name}, throughput of pbs+ks"), "PBS/s");
@@ -290,9 +290,9 @@ impl Bench<'_> {
         let machine = Pipeline { cores, lanes, key_bus, ..base.clone() };
         let id = |what: &str| format!("table7.{cores}.{lanes}.{what}");
         let (timed, count) = self.long(&machine, "pbs", SET)?;
-        let slots = timed.mapped.tasks.layout.slots;
+        let waves = timed.mapped.tasks.layout.waves;
         let reason =
-            format!("{BUS}, and as many for each lane; set IV, {slots} ciphertexts a core in an epoch, 300 GB/s");
+            format!("{BUS}, and as many for each lane; set IV, {waves} ciphertexts a core in an epoch, 300 GB/s");
         self.add(id("throughput"), count * machine.clock_hz / timed.cycles, reason);
         let (latency, _) = self.latency(&machine, SET)?;
         self.add(id("latency"), latency, "one ciphertext a core, first load to last store, 300 GB/s");
@@ -306,7 +306,7 @@ impl Bench<'_> {
                 let cell = format!("TvLP {cores}, CLP {lanes}, required bandwidth with one ciphertext a core");
                 self.beside(id("bandwidth"), (TABLE, cell, "GB/s"), bandwidth, reason);
             } else {
-                self.add(id("bandwidth"), bandwidth, format!("{reason}; {slots} ciphertexts a core share a key"));
+                self.add(id("bandwidth"), bandwidth, format!("{reason}; {waves} ciphertexts a core share a key"));
             }
         }
         Ok(())
@@ -355,15 +355,15 @@ impl Bench<'_> {
     fn figure_8(&mut self) -> Result<(), ReproduceError> {
         let machine = self.figures(&[])?;
         const UNITS: [&str; 8] = ["rotator", "decomposer", "fft", "vma", "ifft", "accumulator", "scratchpad", "hbm"];
-        for (slots, first) in [(3, 1), (3, 0), (2, 1)] {
+        for (waves, first) in [(3, 1), (3, 0), (2, 1)] {
             let ids = UNITS.map(|unit| format!("figure8.{unit}"));
-            self.cells(&ids, |bench| bench.iterations(&machine, slots, first));
+            self.cells(&ids, |bench| bench.iterations(&machine, waves, first));
         }
         Ok(())
     }
 
-    fn iterations(&mut self, machine: &Pipeline, slots: u64, first: u32) -> Result<(), RowFailure> {
-        let timed = self.time(machine, &program(machine, "pbs", "strix-I", slots * machine.cores)?)?;
+    fn iterations(&mut self, machine: &Pipeline, waves: u64, first: u32) -> Result<(), RowFailure> {
+        let timed = self.time(machine, &program(machine, "pbs", "strix-I", waves * machine.cores)?)?;
         let core = timed.mapped.chip.cores[0].clone();
         let units = [
             ("rotator", core.rotator),
@@ -374,7 +374,7 @@ impl Bench<'_> {
             ("accumulator", core.accumulator),
         ];
         let reason = format!(
-            "busy cycles of core 0 between a unit's first events of iterations {first} and {}; {slots} ciphertexts a core. \
+            "busy cycles of core 0 between a unit's first events of iterations {first} and {}; {waves} ciphertexts a core. \
                  Iteration 0 also waits for each ciphertext to come over its link, whose width is an assumption",
             first + 2
         );
@@ -382,10 +382,10 @@ impl Bench<'_> {
         let basis = if first == 0 { Basis::under(&[KEY_BUS]) } else { Basis::CALIBRATED };
         let add = |bench: &mut Self, what: &str, share: f64| {
             let id = format!("figure8.{what}");
-            if (slots, first) == (3, 1) {
+            if (waves, first) == (3, 1) {
                 bench.table.add(id, Ok(100.0 * share), &basis, reason.clone());
             } else {
-                let cell = format!("{what}, {slots} ciphertexts a core, iterations {first} and {}", first + 1);
+                let cell = format!("{what}, {waves} ciphertexts a core, iterations {first} and {}", first + 1);
                 bench.table.beside(id, ("Figure 8", cell, "%"), Ok(100.0 * share), &basis, reason.clone());
             }
         };
