@@ -19,7 +19,6 @@ from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
 from . import osiris_networks, osiris_timing
 from .osiris_choices import (
-    KNOWN,
     OF_SET_III,
     OF_SORTING,
     READINGS,
@@ -228,7 +227,7 @@ def _beside(row: Beside, program: SlotProgram, default: str, choice: Choice) -> 
         value, made_of = report["seconds"] * row.unit, _composition(facts, report)
         if early:
             return [predicted(row.cell, value, made_of, place, [chain, *osiris_timing.readings(choice.readings)])]
-        return [calibrated(row.cell, value, f"{KNOWN}; {choice.named_on(default)}; {made_of}", place)]
+        return [calibrated(row.cell, value, f"{choice.why}; {choice.named_on(default)}; {made_of}", place)]
 
     return rows
 
@@ -243,7 +242,7 @@ def _sorting_beside(choice: Choice) -> Callable[[], list[dict[str, Any]]]:
             seconds, made_of = _sorting_timed(choice.set(SORTING_SET), choice.readings)
         except Error as error:
             return [failed(row.cell, error, place)]
-        return [calibrated(row.cell, seconds, f"{KNOWN}; {choice.named_on(SORTING_SET)}; {made_of}", place)]
+        return [calibrated(row.cell, seconds, f"{choice.why}; {choice.named_on(SORTING_SET)}; {made_of}", place)]
 
     return rows
 

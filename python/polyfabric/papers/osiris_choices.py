@@ -26,7 +26,9 @@ class Choice:
     """Of the set's name, where the choice is one of chains."""
     readings: tuple[str, ...] = ()
     source: str | None = None
-    """What the paper says for the set; without it the row is calibrated, as whoever added the choice knew the default's time."""
+    """What the paper says for the set; without it the row is calibrated."""
+    why: str = KNOWN
+    """Why it is calibrated."""
 
     def set(self, default: str) -> str:
         """Its set, for a program whose default that is."""
@@ -70,7 +72,7 @@ DIGITS_13 = Choice(
 SINGLE = Choice(
     "one prime of 40 bits a level",
     "-single",
-    source="it has the two digits that table II prints, but not the note's double-prime scaling",
+    why="calibrated: nothing but the time speaks for single primes, as table II's note has double-prime scaling",
 )
 TO_SLOTS = Choice("coefficients to slots in three levels, of 63 diagonals", "-to-slots-3")
 DEGREE_62 = Choice("modular reduction of degree 62 and two doublings", "-degree-62")

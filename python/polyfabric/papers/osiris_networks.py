@@ -14,7 +14,7 @@ from typing import Any
 from .. import machines, rounds
 from ..apps import lenet, resnet20
 from ..errors import Error
-from .osiris_choices import KNOWN, OF_RESNET, Beside, Choice
+from .osiris_choices import OF_RESNET, Beside, Choice
 from .osiris_roofline import LANES, Multiplications, roofline
 from .osiris_timing import HOISTING, planned, unwarned
 from .rows import calibrated, failed, predicted, untold
@@ -202,7 +202,7 @@ def _other(choice: Choice) -> Callable[[], list[Row]]:
     def rows() -> list[Row]:
         readings = ("hoisting=double", "bandwidth=1TB", *choice.readings)
         timed = resnet20_timed(readings, parameters=choice.set(resnet20.PAPER_SET))
-        reason = f"{KNOWN}; {choice.named_on(resnet20.PAPER_SET)}; {_ONCE}; {timed.words}"
+        reason = f"{choice.why}; {choice.named_on(resnet20.PAPER_SET)}; {_ONCE}; {timed.words}"
         return [calibrated(row.cell, row.unit * timed.seconds, reason, place)]
 
     return _guarded(row.cell, place, rows)
