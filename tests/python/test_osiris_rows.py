@@ -28,6 +28,7 @@ REPORT = {
     "traffic_bytes": {"total": 1, "hints": 0, "hints_again": 0},
     "utilisation": {"hbm": 1.0, "ntt": 0.5, "automorphism": 0.1},
     "energy_j": 1e-3,
+    "off_chip_energy_j": 5e-4,
 }
 SORTING = RoundProgram("sorting", [Body("stage", None, 4)], [Round(0)] * 105)
 STAGES = Folded(

@@ -176,6 +176,9 @@ impl Bench<'_> {
         let table = &mut self.table;
         table.add("table5.sram.area", value("scratchpad", &|part| part.area_mm2), &Basis::INPUT, reason);
         table.add("table5.sram.power", value("scratchpad", &|part| part.power_w), &Basis::INPUT, reason);
+        let interface =
+            "taken in by the machine file as the memory's interface, two PHYs, which is inferred: the heading is lost";
+        table.add("table5.column2.power", value("hbm_phy", &|part| part.power_w), &Basis::INPUT, interface);
         let each = |of: f64, count: f64| of / count;
         let area = value("ntt_multipliers", &|part| Some(each(part.area_mm2?, part.count) * 1e6));
         table.add("section6.multiplier.area", area, &Basis::INPUT, reason);
