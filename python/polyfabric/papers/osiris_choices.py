@@ -17,6 +17,10 @@ KNOWN = "calibrated: the choice was added when the default's time was known; the
 """Of a row of such a choice."""
 
 
+TIME_KNOWN = "calibrated: table III prints this time, or its times of a CPU and improvements give it, and it was known when the program was written"
+"""Of a program of ours, of which the paper names the source and leaves packing and layout open."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """What the paper allows in the place of one default."""
