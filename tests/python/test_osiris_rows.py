@@ -219,6 +219,13 @@ def test_the_gain_of_twice_the_bandwidth_is_that_of_the_fastest_hoistings():
     assert (gain["value"], gain["kind"]) == (6.0 / 4.0, "calibrated")
 
 
+def test_bootstrapping_without_baby_steps_and_hoisting_names_its_readings(rows):
+    own = {row["id"]: {reading["name"] for reading in row["readings"]} for row in rows if "plain" in row["id"]}
+    plain = {osiris._CHAIN["name"], "hoisting=none", "steps=diagonals"}
+    counted = {osiris_roofline.TWO_A_BUTTERFLY["name"], osiris_roofline.ALL_MULTIPLIERS["name"]}
+    assert own == {"section7.plain": plain, "section7.plain.utilisation": plain | counted}
+
+
 def test_the_sets_of_choices_come_with_the_project():
     known = {row["name"] for row in json.loads(_native.slot_parameter_sets())}
     for default, choices in (

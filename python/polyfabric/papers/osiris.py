@@ -27,7 +27,16 @@ from .osiris_choices import (
     Choice,
     add_ranges,
 )
-from .osiris_roofline import COUNT, TWO_A_BUTTERFLY, Multiplications, drawings, least_and_most, no_point, roofline
+from .osiris_roofline import (
+    ALL_MULTIPLIERS,
+    COUNT,
+    TWO_A_BUTTERFLY,
+    Multiplications,
+    drawings,
+    least_and_most,
+    no_point,
+    roofline,
+)
 from .osiris_steps import figure_11
 from .osiris_timing import CHAIN_IV, HOISTING, planned, unwarned
 from .rows import calibrated, failed, predicted
@@ -142,6 +151,7 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         for name, unit, unit_name, program, parameters, choices in others
         for choice in choices
     ]
+    work.append(("bootstrap, by diagonals without hoisting, 1TB/s", _plain(bootstrapping)))
     work += [(f"sorting, {choice.words}", _sorting_beside(choice)) for choice in OF_SORTING]
     return [*work, ("figure 11", figure_11), *osiris_networks.work()]
 
@@ -195,6 +205,31 @@ def _cell(
         return rows
 
     return row
+
+
+def _plain(program: SlotProgram) -> Callable[[], list[dict[str, Any]]]:
+    """The rows of section VII-B's bootstrapping without baby and giant steps and without hoisting."""
+    choices = ["hoisting=none", "steps=diagonals", "bandwidth=1TB"]
+
+    def rows() -> list[dict[str, Any]]:
+        try:
+            facts, report = _timed(program, FULL_SET, choices)
+        except Error as error:
+            return [failed(f"section7.plain{cell}", error) for cell in ("", ".utilisation")]
+        counted = Multiplications()
+        counted.add(facts, report)
+        reason = _composition(facts, report)
+        given = [_CHAIN, *osiris_timing.readings(choices[:2])]
+        of_all = [*given, TWO_A_BUTTERFLY, ALL_MULTIPLIERS]
+        share = 100 * counted.share(report["seconds"])
+        return [
+            predicted("section7.plain", 1e3 * report["seconds"], reason, readings=given),
+            predicted(
+                "section7.plain.utilisation", share, f"{counted.all:.4g} multiplications; {reason}", readings=of_all
+            ),
+        ]
+
+    return rows
 
 
 def _sorting(bandwidth: str, column: str) -> Callable[[], list[dict[str, Any]]]:

@@ -173,7 +173,7 @@ impl Bench<'_> {
         table.beside("table4.osiris.multipliers", cell, Ok(one.multipliers() as f64), &basis, reason);
         let cell = "Osiris, modular multipliers with one Hadamard unit, and one cell's for diagonals on the other side";
         let cell = ("Table IV", cell.to_owned(), "units");
-        let reason = "chosen as it gives the printed count; only such multipliers are at work on the other side, but every utilisation here is of two whole units";
+        let reason = "chosen as it gives the printed count; every utilisation here is of two whole units";
         let other_side = one.multipliers() + 2 * self.figures.lanes;
         table.beside("table4.osiris.multipliers", cell, Ok(other_side as f64), &Basis::CALIBRATED, reason);
         Ok(())
