@@ -207,12 +207,18 @@ def strix_sweep(found: list[Row]) -> Rows:
 
 
 def strix_networks(found: list[Row]) -> Rows:
-    """Figure 7: a row for each network."""
-    made: dict[str, list[str]] = {}
-    for name, cells in _pivot(found, "Figure 7").items():
-        network, _, degree = name.partition(", N = ")
-        made.setdefault(network, []).append(f"{cells['execution time']} (N = {degree})")
-    return [(network, *times) for network, times in made.items()]
+    """Figure 7: a row for each network and order of the key switch, its times by the ring."""
+    made: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in found:
+        # What was simulated is the reason's beginning: `key switch after; 2,588 look-ups; ..`.
+        setting = re.match(r"key switch (\w+); ([\d,]+) look-ups;", row["reason"])
+        cell = re.match(r"(NN-\d+), N = (\d+), (.*)", row["cell"])
+        if row["table"] != "Figure 7" or setting is None or cell is None:
+            continue
+        network, degree, what = cell.groups()
+        name = network if what == "execution time" else f"{network}, {what}"
+        made.setdefault((name, *setting.groups()), {})[degree] = rows.number(row["model"])
+    return [(*key, *(times.get(degree, "failed") for degree in RINGS)) for key, times in made.items()]
 
 
 def _sides(found: Row, widths: str) -> list[Row]:
@@ -328,7 +334,8 @@ SWEEP = (
     "with one ciphertext a core, GB/s",
     "of one without a gap, GB/s",
 )
-NETWORKS = ("", "ms", "ms", "ms")
+RINGS = ("1024", "2048", "4096")
+NETWORKS = ("network", "key switch", "PBS", *(f"N = {degree}, ms" for degree in RINGS))
 WORDS = (
     "set",
     "verdict",

@@ -14,7 +14,7 @@ import polyfabric as pf
 import pytest
 from click.testing import CliRunner
 from polyfabric.computer import give_memory_back
-from polyfabric.papers import f1, f1_figures, morphling
+from polyfabric.papers import f1, f1_figures, morphling, strix
 from polyfabric.papers.rows import failed, predicted
 from polyfabric.reports import Report, rows
 
@@ -89,7 +89,7 @@ def test_an_inference_that_fails_leaves_the_others(monkeypatch):
             return Report("simulation", {"seconds": 0.5, "operations": 7})
 
     monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
-    monkeypatch.setattr(morphling, "_plan", lambda program, name, order, machine: (program.name, name, order))
+    monkeypatch.setattr(morphling, "element_plan", lambda program, name, order, machine: (program.name, name, order))
     made = morphling.applications(None)
     (lost,) = [each for each in made if each.get("failure")]
     assert (lost["id"], lost["value"]) == ("table6.vgg-9", None)
@@ -105,6 +105,26 @@ def test_an_inference_that_fails_leaves_the_others(monkeypatch):
     }
 
 
+def test_figure_7_has_every_ring_and_order(monkeypatch):
+    class Machine:
+        def simulate(self, planned):
+            if planned.kernel.lookups == 9948 and planned.parameters.name == strix.SETS[4096][0]:
+                raise FULL
+            return Report("simulation", {"seconds": 0.5, "operations": planned.kernel.lookups})
+
+    plan = strix.element_plan
+    monkeypatch.setattr(strix.machines, "load", lambda name: Machine())
+    # Of the machine's plan nothing but its kernel is asked.
+    monkeypatch.setattr(strix, "element_plan", lambda program, name, order, _: plan(program, name, order, None))
+    made = strix.applications(None)
+    assert [each["id"] for each in made if each.get("failure")] == ["figure7.100.4096"] * 2
+    cells = [each["id"] for each in made if each["beside"] is None]
+    assert cells == [
+        f"figure7.{depth}.{degree}" for depth in (20, 50, 100) for degree in strix.SETS for _ in strix.ORDERS
+    ]
+    assert all(reading["evidence"] for each in made for reading in each["readings"])
+
+
 def test_two_threads_share_the_inferences_and_one_alone_has_the_large_ones(monkeypatch):
     threads = {}
 
@@ -115,7 +135,7 @@ def test_two_threads_share_the_inferences_and_one_alone_has_the_large_ones(monke
             return Report("simulation", {"seconds": 0.5, "operations": 7})
 
     monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
-    monkeypatch.setattr(morphling, "_plan", lambda program, name, order, machine: (program.name, name, order))
+    monkeypatch.setattr(morphling, "element_plan", lambda program, name, order, machine: (program.name, name, order))
     made = morphling.applications(None)
     assert threads[True] == {threading.get_ident()}
     assert threads[False] - threads[True]
@@ -135,7 +155,7 @@ def test_what_is_no_fault_of_an_inference_ends_both_threads(monkeypatch):
             return Report("simulation", {"seconds": 0.5, "operations": 7})
 
     monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
-    monkeypatch.setattr(morphling, "_plan", lambda program, name, order, machine: (program.name, name, order))
+    monkeypatch.setattr(morphling, "element_plan", lambda program, name, order, machine: (program.name, name, order))
     with pytest.raises(KeyboardInterrupt):
         morphling.applications(None)
     assert len(called) < 5

@@ -154,7 +154,7 @@ def simulate(
 ) -> None:
     """Time PROGRAM on a machine, from a checked schedule of all its operations. What `run` refuses is refused.
 
-    PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
+    PROGRAM is digits, life, adder, nn-20, -50 or -100, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
     bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, helr-1024, sorting, mlp, lola, lenet,
     resnet20, amortised-products, amortised-matrices, ckks-bootstrapping (CKKS), ntt,
     automorphism, multiply, permute (operations on residues, with --params 12, 13, 14 or 15 for the ring degree's log2), or your own:

@@ -1,7 +1,6 @@
 //! The model's numbers for the paper's tables and figures, each from a schedule that the checker has passed.
 
 use super::fragmentation::Device;
-use super::networks::deep_nn;
 use crate::contract::MachineError;
 use crate::engine::checker::check;
 use crate::engine::description::Description;
@@ -36,14 +35,8 @@ const TABLE_V: [(&str, &str); 4] = [("I", "strix-I"), ("II", "strix-II"), ("III"
 /// TvLP and CLP of table VII.
 const TABLE_VII: [(u64, u64); 5] = [(16, 2), (8, 4), (4, 8), (2, 16), (1, 32)];
 
-/// Ring degrees of figure 7, with sets of such rings.
-const FIGURE_7: [(usize, &str); 3] = [(1024, "strix-II"), (2048, "strix-III"), (4096, "polyfabric-4-p128-t32")];
-
-/// Layers of figure 7's networks.
-const DEPTHS: [usize; 3] = [20, 50, 100];
-
 /// Number of simulations, for the progress.
-const STEPS: u64 = 4 * 5 + 2 + 5 * 4 + 9 + 3;
+const STEPS: u64 = 4 * 5 + 2 + 5 * 4 + 3;
 
 const BUS: &str = "512 bits for each VMA unit, which is what its eight points of 64 bits take";
 
@@ -69,11 +62,6 @@ struct Timed {
 /// # Errors
 /// [`ReproduceError`] when the machine's own file is wrong. A number that cannot be computed is a row that says why.
 pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-    predictions_of(&DEPTHS, progress)
-}
-
-/// The same, of figure 7 the networks of `depths`.
-fn predictions_of(depths: &[usize], progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
     let description = registry::description(PAPER)?;
     let set_one = Err(RowFailure("set I of table V was not computed".to_owned()));
     let table = Collector::new(STEPS, progress);
@@ -88,7 +76,6 @@ fn predictions_of(depths: &[usize], progress: &dyn Progress) -> Result<Vec<Predi
             }
             rest.table_vii()?;
             rest.figure_2();
-            rest.figure_7(depths)?;
             rest.figure_8()?;
             Ok::<_, ReproduceError>(rest.table)
         });
@@ -109,8 +96,8 @@ fn parameters(set: &str) -> Result<Parameters, RowFailure> {
     sets::parameters(set).map_err(failed)
 }
 
-fn lowering(machine: &Pipeline, parameters: &Parameters, order: KeySwitchOrder) -> TfheLowering {
-    let mut choice = TfheLowering::new(order, Arithmetic::ExactInteger);
+fn lowering(machine: &Pipeline, parameters: &Parameters) -> TfheLowering {
+    let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
     let width = parameters.glwe_dimension().get() as u32 + 1;
     choice.accumulation = accumulation(machine, width, parameters.bootstrap_gadget().levels);
     choice
@@ -118,7 +105,7 @@ fn lowering(machine: &Pipeline, parameters: &Parameters, order: KeySwitchOrder) 
 
 fn program(machine: &Pipeline, name: &str, set: &str, batch: u64) -> Result<KernelProgram, RowFailure> {
     let parameters = parameters(set)?;
-    let choice = lowering(machine, &parameters, KeySwitchOrder::None);
+    let choice = lowering(machine, &parameters);
     let built = builtin::build(name, &parameters, batch as usize, &choice, Transform::Exact);
     Ok(built.map_err(failed)?.kernel)
 }
@@ -354,32 +341,6 @@ impl Bench<'_> {
         self.table.add("figure2.gpu.core-batch", Ok(over), &Basis::IDENTITY, reason);
     }
 
-    fn figure_7(&mut self, depths: &[usize]) -> Result<(), ReproduceError> {
-        let machine = self.figures(&[])?;
-        for &depth in depths {
-            for (degree, set) in FIGURE_7 {
-                let id = format!("figure7.{depth}.{degree}");
-                self.cells(std::slice::from_ref(&id), |bench| {
-                    let parameters = parameters(set)?;
-                    let choice = lowering(&machine, &parameters, KeySwitchOrder::After);
-                    let network = deep_nn(depth, &parameters, &choice);
-                    let network = network.ok_or_else(|| failed(format!("set {set} has no key switch")))?;
-                    let timed = bench.time(&machine, &network)?;
-                    let reason = format!(
-                        "the paper takes its sets from another one, which names none of the project's. {} look-ups in \
-                         layers that wait for each other; linear layers on the key-switch clusters, an assumption",
-                        network.lookups()
-                    );
-                    let named = format!("set {set}");
-                    let basis = Basis::under(&[KEY_BUS, (&named, None)]);
-                    bench.table.add(&id, Ok(timed.cycles / machine.clock_hz * 1e3), &basis, reason);
-                    Ok(())
-                });
-            }
-        }
-        Ok(())
-    }
-
     /// Shares of the time of two iterations, on the first core: of the first two that no load holds up, and of the very first.
     fn figure_8(&mut self) -> Result<(), ReproduceError> {
         let machine = self.figures(&[])?;
@@ -483,11 +444,9 @@ mod tests {
     use crate::reproduce::{Kind, standing};
     use polyfabric_runtime::NoProgress;
 
-    /// Without figure 7's deeper networks, which take as long as all else.
     #[test]
     fn it_meets_what_it_is_held_to() {
-        let depths = &DEPTHS[..1];
-        let rows = standing(PAPER, &predictions_of(depths, &NoProgress).expect("the project's machine"));
+        let rows = standing(PAPER, &predictions(&NoProgress).expect("the project's machine"));
         let model = |cell: &str| {
             let row = rows.iter().find(|row| row.cell.starts_with(cell)).unwrap_or_else(|| panic!("{cell}"));
             (row.model.expect("a number"), row.published)
@@ -513,7 +472,5 @@ mod tests {
         // Three ciphertexts a core fill the pipeline, two do not.
         assert!((model("rotator, share").0 - 50.0).abs() < 1.0);
         assert!(model("FFT, share").0 > 99.0 && model("fft, 2 ciphertexts a core").0 < 90.0);
-        let networks = rows.iter().filter(|row| row.table == "Figure 7" && row.model.is_some()).count();
-        assert_eq!(networks, depths.len() * FIGURE_7.len());
     }
 }
