@@ -52,10 +52,11 @@ def test_a_program_that_fails_leaves_the_others(monkeypatch):
         if program.name == "bgv-bootstrapping":
             raise FULL
         report = {"seconds": 1e-3, "cycles": 1000, "lower_bound_cycles": 900, "traffic_bytes": {"hints": 2**20}}
+        report["utilisation"] = {"hbm": 0.5}
         return (
             program,
             SimpleNamespace(facts={"parameters": {"security_bits": 128.0}}),
-            Report("simulation", {**report, "utilisation": {"hbm": 0.5}}),
+            report,
         )
 
     monkeypatch.setattr(f1, "F1_PROGRAMS", {})

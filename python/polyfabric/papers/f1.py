@@ -14,7 +14,7 @@ from ..errors import Error, SecurityWarning
 from ..execution import plan
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
-from ..reports import Report, units
+from ..reports import units
 from ..schemes.slots import SlotPlan
 from .f1_figures import (
     AUTHORS_PROGRAM,
@@ -45,12 +45,11 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
         if progress is not None:
             progress(f"compile {name.replace('_', '-')}", done, len(programs))
         try:
-            program, planned, simulated = _compiled(build(), parameters, machine, "set")
+            program, planned, report = _compiled(build(), parameters, machine, "set")
         except Error as error:
             lost = [cell, *beside_figure_9(name), *(["section8.highest"] if name == FIGURE_10 else [])]
             rows += [failed(each, error) for each in lost]
             continue
-        report = simulated.to_dict()
         rows.append(predicted(cell, report["seconds"] * 1e3, _composition(planned, report), readings=PROGRAM))
         rows.append(_memory_alone(cell, program.name, report))
         rows += _compilers_choice(cell, program, parameters, machine)
@@ -60,7 +59,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
             rows.append(_other_crossbars(cell, program, parameters))
         rows += figure_9(name, program.name, report)
         if name == FIGURE_10:
-            rows += figure_10(machine, program.name, simulated)
+            rows += figure_10(machine, program.name, machine.simulate(planned))
         busy[program.name] = units_at_work(machine, report)
         if cell not in _TOO_LARGE:
             variants += table_5(name, machine, planned, report["seconds"])
@@ -79,10 +78,11 @@ def paper_programs() -> list[tuple[str, Callable[[], SlotProgram], str]]:
 
 def _compiled(
     program: SlotProgram, parameters: str, machine: machines.Machine, key_switch: str
-) -> tuple[SlotProgram, SlotPlan, Report]:
+) -> tuple[SlotProgram, SlotPlan, dict[str, Any]]:
     """A program with its plan for a machine and the report of its schedule there."""
     planned = to_be_timed(program, parameters, machine, key_switch)
-    return program, planned, machine.simulate(planned)
+    # Without its schedule, which takes gigabytes.
+    return program, planned, machine.simulate(planned).to_dict()
 
 
 def to_be_timed(program: SlotProgram, parameters: str, machine: machines.Machine, key_switch: str) -> SlotPlan:
@@ -106,10 +106,9 @@ def _compilers_choice(
     """The rows beside a program's: the same with the key switch that the compiler chooses, and the estimate by which it does."""
     place = ["Table 3", f"{program.name}: the compiler's key switch", "ms"]
     try:
-        _, planned, simulated = _compiled(program, parameters, machine, "auto")
+        _, planned, report = _compiled(program, parameters, machine, "auto")
     except Error as error:
         return [failed(cell, error, place)]
-    report = simulated.to_dict()
     choice, security = planned.facts["key_switch"], planned.facts["parameters"]["security_bits"]
     seconds = {row["name"]: row["seconds"] for row in choice["considered"] if "refused" not in row}
     estimates = [
@@ -140,10 +139,9 @@ def _by_name(
     what = f"{program.name} with {key_switch}"
     place = ["Table 3", f"{what}: time", "ms"]
     try:
-        _, planned, simulated = _compiled(program, parameters, machine, key_switch)
+        _, planned, report = _compiled(program, parameters, machine, key_switch)
     except Error as error:
         return [failed(cell, error, place)]
-    report = simulated.to_dict()
     security = units.security(planned.facts["parameters"]["security_bits"])
     reason = f"{security} bits of security; {_composition(planned, report)}"
     hints = report["traffic_bytes"]["hints"] / 2**20
@@ -160,10 +158,9 @@ def _other_crossbars(cell: str, program: SlotProgram, parameters: str) -> dict[s
     place = ["Table 3", f"{program.name}: crossbar=one", "ms"]
     reading = {"name": "crossbar=one", "evidence": "no section speaks of one read for several clusters"}
     try:
-        _, planned, simulated = _compiled(program, parameters, machines.load("f1", ["crossbar=one"]), "set")
+        _, planned, report = _compiled(program, parameters, machines.load("f1", ["crossbar=one"]), "set")
     except Error as error:
         return failed(cell, error, place)
-    report = simulated.to_dict()
     readings = [AUTHORS_PROGRAM, reading]
     return predicted(cell, report["seconds"] * 1e3, _composition(planned, report), place, readings=readings)
 
