@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from polyfabric.cli.params import bits_text, verdict
@@ -116,6 +117,68 @@ def f1_operations(found: list[Row]) -> Rows:
         bound = bounds.get(f"{short}, N = {degree}")
         model = "failed" if row["failure"] else rows.number(row["model"])
         made.append((name, degree, rows.number(bound), model, rows.published(row).replace("-", "unknown")))
+    return made
+
+
+def _f1_programs(found: list[Row]) -> dict[str, tuple[Row, dict[str, Row]]]:
+    """Table 3's programs by their names: the row of the published time, and those beside it by what they say behind the name. They follow
+    the former, `NAME: WHAT`; the first of them is of the program itself."""
+    made: dict[str, tuple[Row, dict[str, Row]]] = {}
+    published: Row | None = None
+    for row in found:
+        if row["table"] != "Table 3":
+            continue
+        if row["cell"].endswith(", time"):
+            published = row
+        name, says, what = row["cell"].partition(": ")
+        if published is None or not says:
+            continue
+        name, _, switched = name.partition(" with ")
+        made.setdefault(name, (published, {}))[1][f"{what} with {switched}" if switched else what] = row
+    return made
+
+
+def _milliseconds(row: Row | None) -> str:
+    """A number of a row; of one that the recorded result lacks, a dash."""
+    return "-" if row is None else "failed" if row["failure"] else rows.number(row["model"])
+
+
+def f1_key_switches(found: list[Row]) -> Rows:
+    """The key switch that the compiler chooses for each program of table 3, its estimate, and the schedules with it and with the set's own."""
+    made = []
+    for name, (own, beside) in _f1_programs(found).items():
+        begin = "estimate of the compiler's key switch, "
+        estimates = {what.removeprefix(begin): row for what, row in beside.items() if what.startswith(begin)}
+        chosen, estimate = next(iter(estimates.items()), ("-", None))
+        compiled = beside.get("the compiler's key switch")
+        made.append((f"`{name}`", chosen, *map(_milliseconds, (estimate, compiled, own))))
+    return made
+
+
+def f1_programs(found: list[Row]) -> Rows:
+    """The time of each program of table 3: with the set's key switch, of its memory traffic alone, under the other reading of the crossbars,
+    with the compiler's key switch, and as published."""
+    made = []
+    for name, (own, beside) in _f1_programs(found).items():
+        of = (own, *map(beside.get, ("memory traffic alone", "crossbar=one", "the compiler's key switch")))
+        made.append((f"`{name}`", *map(_milliseconds, of), rows.published(own).replace("-", "unknown")))
+    return made
+
+
+def f1_digits(program: str) -> Callable[[list[Row]], Rows]:
+    """The table of a program with the set's key switch and with others by name: hints, time, and that of its memory traffic alone."""
+
+    def made(found: list[Row]) -> Rows:
+        own, beside = _f1_programs(found)[program]
+        # Of figure 9a: the set's own hints.
+        once = (row for row in found if row["cell"] == f"{program}, key-switch hints, compulsory")
+        table = [("the set's own", next(once, None), own, beside.get("memory traffic alone"))]
+        begin = "time with "
+        for name in (what.removeprefix(begin) for what in beside if what.startswith(begin)):
+            kinds = (f"{what} with {name}" for what in ("key-switch hints, compulsory", "time", "memory traffic alone"))
+            table.append((f"`{name}`", *map(beside.get, kinds)))
+        return [(name, *map(_milliseconds, row)) for name, *row in table]
+
     return made
 
 
@@ -346,6 +409,16 @@ WORDS = (
     "with exact products",
 )
 APPLICATIONS = ("program", "key switch", "PBS", "published, s", "set A, s", "set B, s", "set C, s")
+KEY_SWITCHES = ("program", "chosen", "estimate, ms", "its schedule, ms", "the set's own, ms")
+PROGRAMS = (
+    "program",
+    "the set's key switch, ms",
+    "its memory traffic alone",
+    "with `crossbar=one`",
+    "the compiler's, ms",
+    "published, ms",
+)
+DIGITS = ("key switch", "hints, MiB", "on F1, ms", "memory alone, ms")
 OPERATIONS = ("operation", "N", "bound of the units, ns", "model, ns", "published, ns")
 
 TABLES = {
@@ -353,6 +426,10 @@ TABLES = {
     "morphling-applications": ("reproduce-morphling", APPLICATIONS, morphling_applications),
     "words": ("params-morphling", WORDS, words),
     "f1": ("reproduce-f1", DEVIATION, f1),
+    "f1-key-switches": ("reproduce-f1", KEY_SWITCHES, f1_key_switches),
+    "f1-programs": ("reproduce-f1", PROGRAMS, f1_programs),
+    "f1-bgv-digits": ("reproduce-f1", DIGITS, f1_digits("bgv-bootstrapping")),
+    "f1-ckks-digits": ("reproduce-f1", DIGITS, f1_digits("ckks-bootstrapping")),
     "f1-operations": ("reproduce-f1", OPERATIONS, f1_operations),
     "fpt": ("reproduce-fpt", DEVIATION, fpt),
     "strix": ("reproduce-strix", DEVIATION, strix),
