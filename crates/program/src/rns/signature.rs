@@ -275,6 +275,26 @@ impl Signature {
         &self.literal.keys
     }
 
+    /// Bytes of these keys as their client makes them: with CKKS as each is stored, with BGV in whole bytes.
+    pub fn key_bytes(&self) -> usize {
+        match &self.set {
+            ParameterSet::Ckks(set) => {
+                let (degree, moduli) = (set.ring_degree(), set.moduli());
+                let bytes = |key: &WantedKey| {
+                    key.storage.key_bytes_of(degree, moduli, &set.gadget_over(key.id, &key.limbs))
+                };
+                self.keys().iter().map(bytes).sum()
+            }
+            ParameterSet::Bgv(set) => {
+                let each = set.key_bytes(KeyStorage::BYTES);
+                // One row, an encryption of the secret, over the limbs of Q.
+                let of_secret = 2 * set.q_limbs() * set.ring().degree().get() * size_of::<u64>();
+                let bytes = |key: &WantedKey| if key.id == KeyId::Other(bgv::BOOTSTRAP_SECRET) { of_secret } else { each };
+                self.keys().iter().map(bytes).sum()
+            }
+        }
+    }
+
     /// What a ciphertext of the input or output `name` is for, as its file says.
     pub fn port(&self, direction: Direction, name: &str) -> Port {
         let SignatureLiteral { hash, program, .. } = &self.literal;
@@ -347,7 +367,10 @@ impl Checks<'_> {
                 self.terminal(own)?;
             }
         }
+        let mut ids = BTreeSet::new();
         for key in keys {
+            // Each costs its client memory, whose need is told by this list.
+            self.expect(ids.insert(key.id), &key.id.to_string(), "there twice", "each is there once")?;
             self.limbs(&key.id.to_string(), &key.limbs, 1)?;
             if let KeyId::Galois(element) | KeyId::GaloisAfter(element) = key.id {
                 let valid = element % 2 == 1 && element < 2 * self.degree();
