@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _native
+from .computer import available_bytes
 from .errors import FileError, InputError, ParameterError
 from .files import path_of, read_bytes, write_together
 from .names import pick
@@ -58,9 +59,11 @@ def load_client_key(scheme: str, source: Source) -> ClientKey:
 
 
 def load_server_key(scheme: str, source: Source, progress: ProgressHook | None = None) -> ServerKey:
-    """A server's keys."""
+    """A server's keys; of TFHE refused where they would not fit the memory that is left, before they are expanded."""
     source = _of_scheme(scheme, source)
-    return _native.ServerKey.load(source, progress) if scheme == "tfhe" else _native.SlotServer.load(scheme, source)
+    if scheme == "tfhe":
+        return _native.ServerKey.load(source, progress, available_bytes())
+    return _native.SlotServer.load(scheme, source)
 
 
 def load_public_key(scheme: str, source: Source) -> PublicKey:

@@ -102,6 +102,11 @@ fn a_signature_tells_the_bytes_of_its_keys() {
         literal.keys.push(literal.keys[0].clone());
         let twice = Signature::check(literal).unwrap_err().to_string();
         assert!(twice.contains(" is there twice, and each is there once"), "{twice}");
+        let mut literal = signature.literal().clone();
+        literal.program = "\x1b[2J".to_owned();
+        let named = Signature::check(literal).unwrap_err().to_string();
+        assert!(named.starts_with(r"the signature of \u{1b}[2J: the program's name is "), "{named}");
+        assert!(!named.contains('\x1b'), "{named}");
     }
 }
 

@@ -6,8 +6,7 @@ use super::kernel::{KernelProgram, LimbSet};
 use super::lowering::Lowered;
 use super::lowering::bgv::BgvLowered;
 use super::noise::NoiseReport;
-use crate::names::{NAMES, name_problem};
-use polyfabric_schemes::port::{Direction, Port, ProgramHash};
+use polyfabric_schemes::port::{Direction, NAMES, Port, ProgramHash, name_problem};
 use polyfabric_schemes::rns::{Domain, KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv, ckks};
@@ -226,7 +225,7 @@ impl Signature {
     /// [`SignatureError`] where it is not one that any program has.
     pub fn check(literal: SignatureLiteral) -> Result<Self, SignatureError> {
         let program = &literal.program;
-        let refused = |problem: String| SignatureError::Parameters { program: program.clone(), problem };
+        let refused = |problem: String| SignatureError::Parameters { program: printable(program), problem };
         let set = match &literal.parameters {
             SetLiteral::Ckks(set) => {
                 ckks::Parameters::check(set).map(ParameterSet::Ckks).map_err(|error| refused(error.to_string()))
@@ -302,6 +301,11 @@ impl Signature {
     }
 }
 
+/// A name that nobody has checked, without control characters.
+fn printable(name: &str) -> String {
+    name.escape_debug().to_string()
+}
+
 impl Terminal {
     /// Its limbs.
     pub fn limb_set(&self) -> LimbSet {
@@ -325,7 +329,7 @@ impl Checks<'_> {
     ) -> Result<(), SignatureError> {
         let Self { literal, .. } = self;
         holds.then_some(()).ok_or_else(|| SignatureError::Figure {
-            program: literal.program.clone(),
+            program: printable(&literal.program),
             what: what.to_owned(),
             found: found.to_string(),
             possible: possible.to_owned(),
