@@ -284,12 +284,7 @@ impl PyServerKey {
     /// Reads the transport form, of a file or of its bytes, and expands it, unless that takes more than `limit` bytes.
     #[staticmethod]
     #[pyo3(signature = (source, progress = None, limit = None))]
-    fn load(
-        py: Python<'_>,
-        source: Source,
-        progress: Option<Py<PyAny>>,
-        limit: Option<u64>,
-    ) -> PyResult<Self> {
+    fn load(py: Python<'_>, source: Source, progress: Option<Py<PyAny>>, limit: Option<u64>) -> PyResult<Self> {
         let callback = Callback::new(progress);
         detached(py, || {
             let compressed: AnyCompressedServerKey = source.read().map_err(Failure::of(Kind::File))?;

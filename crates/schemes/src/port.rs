@@ -148,7 +148,9 @@ impl Port {
             reader.bytes("a name", &mut bytes)?;
             // It stands in messages: none of a file's own control characters may.
             let name = String::from_utf8(bytes).ok().filter(|name| name_problem(name).is_none());
-            name.ok_or(FormatError::Content("a name is empty, or holds characters other than letters, digits and _ - + ."))
+            name.ok_or(FormatError::Content(
+                "a name is empty, or holds characters other than letters, digits and _ - + .",
+            ))
         };
         let (program_name, name) = (name()?, name()?);
         Ok(Self { program: ProgramHash(program), program_name, direction, name })

@@ -279,16 +279,12 @@ impl Signature {
         match &self.set {
             ParameterSet::Ckks(set) => {
                 let (degree, moduli) = (set.ring_degree(), set.moduli());
-                let bytes = |key: &WantedKey| {
-                    key.storage.key_bytes_of(degree, moduli, &set.gadget_over(key.id, &key.limbs))
-                };
+                let bytes =
+                    |key: &WantedKey| key.storage.key_bytes_of(degree, moduli, &set.gadget_over(key.id, &key.limbs));
                 self.keys().iter().map(bytes).sum()
             }
             ParameterSet::Bgv(set) => {
-                let each = set.key_bytes(KeyStorage::BYTES);
-                // One row, an encryption of the secret, over the limbs of Q.
-                let of_secret = 2 * set.q_limbs() * set.ring().degree().get() * size_of::<u64>();
-                let bytes = |key: &WantedKey| if key.id == KeyId::Other(bgv::BOOTSTRAP_SECRET) { of_secret } else { each };
+                let bytes = |key: &WantedKey| KeyStorage::BYTES.key_bytes(set.ring(), set.gadget_of(key.id));
                 self.keys().iter().map(bytes).sum()
             }
         }

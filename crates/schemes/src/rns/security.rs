@@ -165,7 +165,10 @@ pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistributio
         SecretDistribution::SparseTernary(_) => {
             let more = fixed_weight_log2();
             let Estimate { bits, source } = uniform_estimate(degree.get(), &points, source, log2_modulus + more);
-            Estimate { bits, source: format!("{source}; a secret of fixed weight counts as a modulus {more:.2} bits larger") }
+            Estimate {
+                bits,
+                source: format!("{source}; a secret of fixed weight counts as a modulus {more:.2} bits larger"),
+            }
         }
         SecretDistribution::UniformTernary => uniform_estimate(degree.get(), &points, source, log2_modulus),
     }
@@ -269,7 +272,10 @@ mod tests {
             let secret = SecretDistribution::SparseTernary(weight);
             let fixed = estimate(degree(11), 53.0, secret, 3.2);
             assert!((120.0..128.0).contains(&fixed.bits) && fixed.bits < uniform(11, 53.0), "{weight}: {fixed:?}");
-            assert!(fixed.source.ends_with("; a secret of fixed weight counts as a modulus 0.71 bits larger"), "{fixed:?}");
+            assert!(
+                fixed.source.ends_with("; a secret of fixed weight counts as a modulus 0.71 bits larger"),
+                "{fixed:?}"
+            );
             let bound = largest_log2_modulus(degree(11), secret).expect("a row");
             assert!((bound - 52.29).abs() < 0.01 && estimate(degree(11), bound, secret, 3.2).bits > 127.99, "{bound}");
         }

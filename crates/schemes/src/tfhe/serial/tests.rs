@@ -314,7 +314,10 @@ fn a_name_that_no_program_has_is_refused() {
         for port in [of_program, of_input] {
             let written = bytes(&AnyCiphertexts::Torus32(Ciphertexts { port, ..own.clone() }));
             let refused = read::<AnyCiphertexts>(&written).expect_err("no name");
-            assert!(matches!(refused, FormatError::Content(what) if what.starts_with("a name is empty")), "{name:?}: {refused}");
+            assert!(
+                matches!(refused, FormatError::Content(what) if what.starts_with("a name is empty")),
+                "{name:?}: {refused}"
+            );
         }
     }
 }
