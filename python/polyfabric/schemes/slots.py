@@ -344,7 +344,8 @@ class SlotPlan(Plan):
         """How well noise of that deviation hides what the encryption leaves in a result, by its bound for any inputs."""
         if flood == 0:
             return ""
-        # k decryptions and κ bits take a deviation of √(12 k)·2^(κ/2) bounds in a coefficient, which is no larger than a slot.
+        # k decryptions and κ bits take a deviation of √(12 k)·2^(κ/2) norms of the error polynomial in a coefficient; the norm is no larger than the largest
+        # slot.
         coefficient = flood / sqrt(2 * self.program.slots)
         largest_bound = max(self.bounds().values())
         if largest_bound == 0:
