@@ -84,7 +84,7 @@ def specified(made: Callable[[], pf.Specification], words: str, *path: str | int
 
 def with_little_memory(data: bytes) -> Any:
     """A server of ELEMENTS on a computer that has a MiB left."""
-    with mock.patch.object(keys, "available_bytes", lambda: 1 << 20):
+    with mock.patch.object(keys, "available_bytes", return_value=1 << 20):
         return pf.Server(ELEMENTS, pf.EvaluationKey(data))
 
 
