@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _native
+from .computer import available_bytes
 from .errors import FileError, InputError, ParameterError
 from .files import path_of, read_bytes, write_together
 from .names import pick
@@ -57,9 +59,11 @@ def load_client_key(scheme: str, source: Source) -> ClientKey:
 
 
 def load_server_key(scheme: str, source: Source, progress: ProgressHook | None = None) -> ServerKey:
-    """A server's keys."""
+    """A server's keys; of TFHE refused where they would not fit the memory that is left, before they are expanded."""
     source = _of_scheme(scheme, source)
-    return _native.ServerKey.load(source, progress) if scheme == "tfhe" else _native.SlotServer.load(scheme, source)
+    if scheme == "tfhe":
+        return _native.ServerKey.load(source, progress, available_bytes())
+    return _native.SlotServer.load(scheme, source)
 
 
 def load_public_key(scheme: str, source: Source) -> PublicKey:
@@ -154,15 +158,30 @@ class Keys:
         return public_key_of(self.client)
 
     def save(self, folder: str | Path) -> None:
-        """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`. Keys of another generation that are there are not replaced."""
+        """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`. Keys of another generation that are there are not replaced, neither
+        of the two."""
         path = path_of(folder) / CLIENT
         if path.exists() and read_bytes(path) != content(self.client.save()):
             raise FileError(f"{path}: there is another key, which this one would replace; name another folder")
+        self._expect_own(path.with_name(SERVER), load_server_key)
         write_together(folder, {CLIENT: self.client.save, SERVER: self.server.save})
 
     def save_public(self, folder: str | Path) -> None:
-        """Writes `public.key` to `folder`: for whoever encrypts for this client, and cannot decrypt."""
+        """Writes `public.key` to `folder`: for whoever encrypts for this client, and cannot decrypt. One of another generation that is there is not
+        replaced."""
+        self._expect_own(path_of(folder) / PUBLIC, load_public_key)
         write_together(folder, {PUBLIC: self.public().save})
+
+    def _expect_own(self, path: Path, load: Callable[[str, Source], ServerKey | PublicKey]) -> None:
+        """Refuses to replace a file that is no key of this client."""
+        if not path.is_file():
+            return
+        try:
+            load(self.scheme, path).expect_client(self.client)  # type: ignore[arg-type]
+        except FileError as error:
+            raise FileError(
+                f"{path}: this is no key of this client, and would be replaced; name another folder ({error})"
+            ) from None
 
     @classmethod
     def load(cls, folder: str | Path, scheme: str | None = None, progress: ProgressHook | None = None) -> Keys:

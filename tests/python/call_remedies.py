@@ -408,6 +408,20 @@ FILES = [
         "there is another key, which this one would replace; name another folder",
         lambda at: (element_keys(WEAK_SET).save(at), pf.Keys.generate(WEAK_SET).save(at / "other")),
     ),
+    *(
+        call(
+            lambda at, save=save: (
+                save(slot_keys(), at),
+                save(pf.Keys.generate(REALS.plan(WEAK_CKKS, security=0)), at),
+            ),
+            "this is no key of this client, and would be replaced; name another folder",
+            lambda at, save=save: (
+                save(slot_keys(), at),
+                save(pf.Keys.generate(REALS.plan(WEAK_CKKS, security=0)), at / "other"),
+            ),
+        )
+        for save in (pf.Keys.save_public, lambda own, at: (own.save(at), (at / keys.CLIENT).unlink()))
+    ),
     call(
         lambda at: ((at / keys.SERVER).mkdir(), element_keys(WEAK_SET).save(at)),
         "cannot write, it is a folder; move it away, or name another place",

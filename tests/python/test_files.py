@@ -84,3 +84,26 @@ def test_keys_of_another_generation_are_not_replaced(tmp_path):
     with pytest.raises(pf.FileError, match="there is another key, which this one would replace"):
         pf.Keys.generate(negated.plan("toy-256", security=0)).save(tmp_path)
     assert (tmp_path / "client.key").read_bytes() == before
+
+
+def test_a_servers_or_a_public_key_of_another_generation_is_not_replaced(tmp_path):
+    """Where the client's own has been taken away, too."""
+    doubled = pf.program(x=pf.Real.vector(4))(lambda x: x + x)
+    negated = pf.program(x=pf.Bool)(lambda x: ~x)
+    for name, planned in (("tfhe", negated.plan("toy-256", security=0)), ("ckks", doubled.plan("toy-10", security=0))):
+        folder, keys = tmp_path / name, pf.Keys.generate(planned)
+        keys.save(folder)
+        keys.save_public(folder)
+        (folder / "client.key").unlink()
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        other = pf.Keys.generate(planned)
+        for save in (other.save, other.save_public):
+            with pytest.raises(
+                pf.FileError, match=r"this is no key of this client, and would be replaced; .*generation"
+            ):
+                save(folder)
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+        keys.save(folder)
+        keys.save_public(folder)
+        # Fresh, and of the same client.
+        assert (folder / "public.key").read_bytes() != before["public.key"]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
+from polyfabric.schemes import slots
 
 SECRET_WEIGHTS = [3, -1, 2]
 
@@ -177,12 +178,30 @@ def test_a_specification_with_impossible_figures_is_refused(sides: Any) -> None:
         (lambda data: data["shapes"]["inputs"].pop("x"), "damaged specification"),
         (lambda data: data["shapes"]["inputs"]["x"].update(length=1 << 40), "damaged specification"),
         (lambda data: data.pop("key_bytes"), "damaged specification"),
+        (
+            lambda data: data.update(key_bytes=0),
+            r"damaged specification \(ValueError: the keys take \d+ bytes, and 0 are stated\)",
+        ),
+        (
+            lambda data: data["signature"].update(keys=3 * data["signature"]["keys"]),
+            "the relinearisation key is there twice",
+        ),
         (lambda data: data.pop("public"), "damaged specification"),
         (lambda data: data.update(public=1), "damaged specification"),
         (lambda data: data.update(scheme="bgv"), "damaged specification"),
     ):
         with pytest.raises(pf.FileError, match=message):
             pf.Specification.from_bytes(changed(change))
+
+
+def test_keys_that_do_not_fit_the_memory_are_not_made(sides: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list of keys says what they take, whoever wrote it; of a client that was loaded too."""
+    specification = sides["ckks"][0].specification
+    client = pf.Client.from_bytes(specification, sides["ckks"][0].to_bytes())
+    monkeypatch.setattr(slots, "available_bytes", lambda: 1 << 16)
+    for make in (client.make_evaluation_key, lambda: pf.Client(specification)):
+        with pytest.raises(pf.RunError, match=r"reals: its switching keys take .* but 64\.0 KiB are left"):
+            make()
 
 
 def test_ciphertexts_of_another_program_client_or_direction_are_refused(sides: Any) -> None:

@@ -190,7 +190,7 @@ def _table(sets: list[ParameterSet]) -> Table:
             str(d["ring_degree"]),
             f"2^{d['bootstrap_gadget']['log2_base']}·{d['bootstrap_gadget']['levels']}",
             "-" if switch is None else f"2^{switch['log2_base']}·{switch['levels']}",
-            security(d["security_bits"]),
+            security(d["security_bits"]) if d["security_bits"] else "unknown",
             bits_text(direct["message_bits"]),
             probability(direct["log2_failure"], digits=0),
             "-" if chained is None else bits_text(chained["message_bits"]),
@@ -298,7 +298,8 @@ def _detail(chosen: ParameterSet) -> None:
         shown = f"2^{value['log2_base']}, {value['levels']} levels" if isinstance(value, dict) else str(value)
         table.add_row(key, shown, data["sources"].get(key, "-"))
     print_table(console, table)
-    console.print(f"security {security(data['security_bits'])} bits", end="")
+    bits = data["security_bits"]
+    console.print(f"security {security(bits)} bits" if bits else "security unknown", end="")
     claimed = data["claimed_security_bits"]
     stated = f"; its source states {claimed}" if claimed is not None else ""
     console.print(f"{stated}; the lattice estimator gives {_estimated(data['estimated_bits'])}")

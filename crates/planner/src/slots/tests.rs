@@ -91,6 +91,25 @@ fn programs_deeper_than_every_chain_are_bootstrapped() {
     assert!(degree(&shallow) < degree(&deep));
 }
 
+/// What a client makes is what the plan says that its server takes, from the signature alone; one that names a key twice is none.
+#[test]
+fn a_signature_tells_the_bytes_of_its_keys() {
+    for program in [squarings(Scheme::Ckks, 8, 2), squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 2)] {
+        let plan = SlotPlan::new(&program, request()).unwrap();
+        let signature = plan.signature().unwrap();
+        assert_eq!(signature.key_bytes(), plan.bytes_of_keys(), "{}", program.name());
+        let mut literal = signature.literal().clone();
+        literal.keys.push(literal.keys[0].clone());
+        let twice = Signature::check(literal).unwrap_err().to_string();
+        assert!(twice.contains(" is there twice, and each is there once"), "{twice}");
+        let mut literal = signature.literal().clone();
+        literal.program = "\x1b[2J".to_owned();
+        let named = Signature::check(literal).unwrap_err().to_string();
+        assert!(named.starts_with(r"the signature of \u{1b}[2J: the program's name is "), "{named}");
+        assert!(!named.contains('\x1b'), "{named}");
+    }
+}
+
 #[test]
 fn a_set_of_the_other_scheme_is_refused() {
     let program = squarings(Scheme::Ckks, 4, 1);

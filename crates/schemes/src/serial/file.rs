@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use blake3::Hasher;
 use polyfabric_kernels::{Torus, cancel};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::error::{FileError, FormatError};
 use super::{Family, FileKind, Storable};
@@ -47,12 +47,25 @@ impl Sink<'_> {
     }
 }
 
+/// A hasher keeps the last block of what it hashed, which may be of a client key.
+impl Drop for Sink<'_> {
+    fn drop(&mut self) {
+        self.hasher.zeroize();
+    }
+}
+
 /// Gives the bytes of a file in order, hashes them, and knows how many are left.
 #[doc(hidden)]
 pub struct Reader<'a> {
     source: &'a mut dyn Read,
     left: u64,
     hasher: Hasher,
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        self.hasher.zeroize();
+    }
 }
 
 impl<'a> Reader<'a> {

@@ -4,7 +4,7 @@
 //! variance is Σ w² V: inputs bring fresh noise, look-up results the blind rotation's (and, with the key switch
 //! after it, the key switch's). The means that all results share under one key add up as Σ w. What reads it adds the key switch (before) and
 //! the modulus switch. The look-up fails when the sum leaves the margin of its test polynomial; the program, when any look-up or output does.
-//! Figures are for every key that is used, unless an average is asked for ([`Keys`]).
+//! Figures are for every key that is used, but for the energy of its key switch's rows, unless an average is asked for ([`Keys`]).
 
 mod altered;
 mod choose;
@@ -390,7 +390,7 @@ pub fn report_unrolled(
     report_lowered(program, parameters, &choice, transform)
 }
 
-/// The noise of `program` lowered by `choice`, products computed by `transform`, for every key that is used.
+/// The noise of `program` lowered by `choice`, products computed by `transform`, for [`Keys::Accepted`].
 ///
 /// # Errors
 /// As [`report`], and [`NoiseError::KeyUnrolling`].
