@@ -7,10 +7,11 @@ import os
 import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric.files import write_bytes
+from polyfabric.files import expect_file, write_bytes, write_together
 
 
 def test_a_file_is_whole_for_whoever_reads_it_meanwhile(tmp_path):
@@ -35,6 +36,36 @@ def test_a_private_file_is_its_owners_alone_and_an_interrupt_leaves_none(tmp_pat
     with pytest.raises(KeyboardInterrupt):
         write_bytes(tmp_path / "another", b"secret", private=True)
     assert [found.name for found in tmp_path.iterdir()] == ["private"]
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        expect_file(pipe)
+        write_bytes(pipe, b"data" * 100_000)
+        assert read.result() == b"data" * 100_000
+    assert [(found.name, found.is_fifo()) for found in tmp_path.iterdir()] == [("pipe", True)]
+    with pytest.raises(pf.FileError, match="a private file is not written to a device or a pipe"):
+        write_bytes(pipe, b"secret", private=True)
+
+
+def test_a_device_stays_one_and_an_open_file_is_not_replaced(tmp_path):
+    link, own = tmp_path / "link", tmp_path / "own"
+    link.symlink_to("/dev/null")
+    for path in (link, "/dev/null"):
+        expect_file(path)
+        write_bytes(Path(path), b"data")
+        assert Path(path).is_char_device()
+    assert link.is_symlink()
+    with own.open("wb") as file, pytest.raises(pf.FileError, match="name the file itself"):
+        write_bytes(Path(f"/dev/fd/{file.fileno()}"), b"data")
+    # Files that are made together replace none either.
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(pf.FileError, match="it is a device or a pipe; move it away"):
+        write_together(tmp_path, {"pipe": lambda path: path.write_bytes(b"data")})
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def archive(*entries, compression=zipfile.ZIP_STORED):
