@@ -103,16 +103,19 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
     write_bytes(path, text.encode(), private=private)
 
 
-def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
+def write_bytes(path: Path, data: bytes, *, private: bool = False) -> os.stat_result:
     """Writes a file whole or not at all; a private one for its owner alone. Whoever reads it meanwhile finds the old one, or this one. To a device
-    or a pipe that is there its bytes are written as they are, but for a private file."""
+    or a pipe that is there its bytes are written as they are, but for a private file.
+
+    Gives the status of what was written, which another file may have replaced since.
+    """
     try:
         if _is_stream(path):
             if private:
                 raise FileError(f"{path}: a private file is not written to a device or a pipe; name a file of your own")
             with path.open("wb") as stream:
                 stream.write(data)
-            return
+                return os.fstat(stream.fileno())
         with _beside(path) as temporary:
             # Never an existing file, whose permissions or link target would be another's.
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
@@ -120,12 +123,14 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+                status = os.fstat(file.fileno())
             temporary.replace(path)
+            return status
     except OSError as error:
         raise _unwritten(path, error.strerror) from error
 
 
-def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None]]) -> None:
+def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], object]]) -> None:
     """Writes files of one folder, which is made if it is not there; or, where one cannot be written, none, and those that were there stay."""
     target = path_of(folder)
     absent = [path for path in (target, *target.parents) if not path.exists()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,7 @@ def test_a_file_is_whole_for_whoever_reads_it_meanwhile(tmp_path):
         writers = [pool.submit(write_bytes, path, contents[turn % 2]) for turn in range(12)]
         while not all(writer.done() for writer in writers):
             assert path.read_bytes() in contents
-        assert [writer.result() for writer in writers] == [None] * 12
+        assert all(writer.result().st_size == 1 << 20 for writer in writers)
     assert [found.name for found in tmp_path.iterdir()] == ["file"]
 
 
@@ -82,6 +83,18 @@ def test_ciphertexts_become_no_file_elsewhere(tmp_path, name):
     with pytest.raises(pf.FileError, match=r"is no name of an input or an output|no ciphertexts"):
         pf.Ciphertexts.from_bytes(archive((f"{name}.in.ct", b"data")))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_entry_that_begins_beyond_any_file_is_refused():
+    data, extra = archive(("x.in.ct", b"data")), struct.pack("<HHQ", 1, 8, 1 << 63)
+    start, end = data.rindex(b"PK\1\2"), data.rindex(b"PK\5\6")
+    entry, tail = bytearray(data[start:end]), bytearray(data[end:])
+    # The length of what follows the name, and an offset that is found there.
+    struct.pack_into("<H", entry, 30, len(extra))
+    struct.pack_into("<L", entry, 42, 0xFFFFFFFF)
+    struct.pack_into("<L", tail, 12, len(entry) + len(extra))
+    with pytest.raises(pf.FileError, match="no archive of them"):
+        pf.Ciphertexts.from_bytes(data[:start] + entry + extra + tail)
 
 
 def test_an_archive_is_no_larger_than_what_was_sent():
