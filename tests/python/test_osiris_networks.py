@@ -182,7 +182,7 @@ def test_rounds_are_scheduled_as_one_with_the_time_of_their_bodies():
 
 
 def test_rounds_have_the_security_that_is_asked_for():
-    with pytest.raises(pf.ParameterError, match="no security that is known of .*, but 128 are asked for"):
+    with pytest.raises(pf.ParameterError, match=r"no security that is known of .*, but 128 are asked for"):
         simulated(resnet20.rounds(SMALL), REDUCED, load("osiris"), security=128)
 
 
