@@ -44,7 +44,7 @@ def test_failures_are_some_and_no_more_than_the_formula_says():
     (row,) = trials([TORUS[0]], TOY, lookups=960, bits=6, widths="derived")["trials"]
     expected = 960 * 2 ** row["log2_failure"]
     assert expected > 4
-    # The formula's key is the worst one, and others fail a third as often or less; a draw beyond seven deviations above it is one in 10^11.
+    # The formula's key is the worst one, and others fail less often; a draw beyond seven deviations above it is one in 10^11.
     assert 0 < row["wrong"] < expected + 7 * expected**0.5
 
 
