@@ -194,6 +194,12 @@ def test_every_rule_is_of_a_shown_command() -> None:
     assert set(commands.rules()) <= {command.text for command in COMMANDS}
 
 
+def test_every_result_that_a_rule_names_is_there() -> None:
+    named = {name for rule in commands.rules().values() for name in re.findall(r"results/[\w.-]+\.json", rule.skip)}
+    assert named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
 def test_commands_are_found_with_their_output_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "ROOT", tmp_path)
     text = """# A page

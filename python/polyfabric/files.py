@@ -66,7 +66,9 @@ def expect_file(path: str | Path) -> None:
     try:
         target.parent.stat()
         problem = errno.EISDIR if target.is_dir() else None
-        if not target.parent.is_dir():
+        if _is_stream(target):
+            problem = None if os.access(target, os.W_OK) else errno.EACCES
+        elif not target.parent.is_dir():
             problem = errno.ENOTDIR
         elif not os.access(target.parent, os.W_OK | os.X_OK):
             problem = errno.EACCES
@@ -74,6 +76,14 @@ def expect_file(path: str | Path) -> None:
         problem = error.errno
     if problem is not None:
         raise _unwritten(target, os.strerror(problem))
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a device or a pipe is there, which is written to and never replaced. An open descriptor that is neither is refused."""
+    folder = os.path.realpath(path.parent)
+    if path.is_file() and path.is_symlink() and (folder == "/dev" or folder.startswith("/proc/")):
+        raise FileError(f"{path}: cannot write, it is a file that is open already; name the file itself")
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _unwritten(path: Path, reason: str | None) -> FileError:
@@ -93,9 +103,19 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
     write_bytes(path, text.encode(), private=private)
 
 
-def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
-    """Writes a file whole or not at all; a private one for its owner alone. Whoever reads it meanwhile finds the old one, or this one."""
+def write_bytes(path: Path, data: bytes, *, private: bool = False) -> os.stat_result:
+    """Writes a file whole or not at all; a private one for its owner alone. Whoever reads it meanwhile finds the old one, or this one. To a device
+    or a pipe that is there its bytes are written as they are, but for a private file.
+
+    Gives the status of what was written, which another file may have replaced since.
+    """
     try:
+        if _is_stream(path):
+            if private:
+                raise FileError(f"{path}: a private file is not written to a device or a pipe; name a file of your own")
+            with path.open("wb") as stream:
+                stream.write(data)
+                return os.fstat(stream.fileno())
         with _beside(path) as temporary:
             # Never an existing file, whose permissions or link target would be another's.
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
@@ -103,12 +123,14 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+                status = os.fstat(file.fileno())
             temporary.replace(path)
+            return status
     except OSError as error:
         raise _unwritten(path, error.strerror) from error
 
 
-def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None]]) -> None:
+def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], object]]) -> None:
     """Writes files of one folder, which is made if it is not there; or, where one cannot be written, none, and those that were there stay."""
     target = path_of(folder)
     absent = [path for path in (target, *target.parents) if not path.exists()]
@@ -130,8 +152,9 @@ def _move(stage: Path, target: Path, names: list[str]) -> None:
     taken: list[str] = []
     try:
         for name in names:
-            if (target / name).is_dir():
-                raise FileError(f"{target / name}: cannot write, it is a folder; move it away, or name another place")
+            if (target / name).exists() and not (target / name).is_file():
+                what = "a folder" if (target / name).is_dir() else "a device or a pipe"
+                raise FileError(f"{target / name}: cannot write, it is {what}; move it away, or name another place")
             # Before it is: whoever is interrupted may have moved it.
             taken.append(name)
             with suppress(FileNotFoundError):

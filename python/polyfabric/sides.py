@@ -84,7 +84,7 @@ class Ciphertexts:
                 files = {entry.filename: archive.read(entry) for entry in entries}
                 if len(files) < len(entries):
                     raise FileError("the ciphertexts: two of them have one name; send what to_bytes() gives")
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as problem:
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, RuntimeError, ValueError) as problem:
             raise FileError(f"the ciphertexts: no archive of them ({problem}); send what to_bytes() gives") from None
         return cls._of(files, "the ciphertexts")
 

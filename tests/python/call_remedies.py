@@ -603,6 +603,11 @@ SIDES = [
         lambda _: pf.Server(REALS, client().evaluation_key),
     ),
     call(
+        lambda _: pf.Keys.generate(7),
+        "give the plan of a result",
+        lambda _: pf.Keys.generate(REALS.run(NUMBERS).plan),
+    ),
+    call(
         lambda _: pf.Server("reals", client().evaluation_key),
         "give the one that @pf.program(..) made",
         lambda _: pf.Server(REALS, client().evaluation_key),

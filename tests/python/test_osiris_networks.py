@@ -181,6 +181,11 @@ def test_rounds_are_scheduled_as_one_with_the_time_of_their_bodies():
     assert sum(node["op"] == "bootstrap" for node in facts["nodes"]) == in_all
 
 
+def test_rounds_have_the_security_that_is_asked_for():
+    with pytest.raises(pf.ParameterError, match=r"no security that is known of .*, but 128 are asked for"):
+        simulated(resnet20.rounds(SMALL), REDUCED, load("osiris"), security=128)
+
+
 def test_rounds_end_at_the_level_at_which_the_next_begin():
     network = resnet20.rounds(replace(SMALL, channels=(2,)))
     wrong = RoundProgram("wrong", network.bodies, [Round(1), Round(0)])

@@ -22,7 +22,7 @@ from ..schemes.slots import SlotPlan
 from . import places
 from .console import grid, out, print_json, security_warnings, warning_line
 from .machine_choices import machine_choices
-from .simulate_rounds import folded, steps
+from .simulate_rounds import folded, is_given, steps
 
 BATCH = 64
 """Ciphertexts of a built-in program, unless another number is asked for."""
@@ -182,10 +182,13 @@ def simulate(
             "--key-switch": key_switch,
             "--save": save_file,
             "--load": load_file,
+            "--max-failure": max_failure,
+            **{f"--{name.replace('_', '-')}": choice for name, choice in choices.items()},
             **({"--timeline": timeline, "--report": folder} if schedule == "shorter" else {}),
         }
         written = {"--timeline": timeline, "--report": folder}
-        folded(program, parameters, machine, flat, written, shorter=schedule == "shorter", as_json=as_json)
+        shorter = schedule == "shorter"
+        folded(program, parameters, machine, flat, written, security=security, shorter=shorter, as_json=as_json)
         return
     options = PlanOptions(
         parameters=parameters, machine=machine, max_failure=max_failure, security=security, key_switch=key_switch
@@ -248,7 +251,7 @@ def _planned(program: str, options: PlanOptions, batch: int | None, of_programs:
             raise InputError(f"--key-switch is for whole programs; {program} has the one of table 4, leave it out")
         of_programs = {"--security": options.security, "--max-failure": options.max_failure, **of_programs}
         for option, given in of_programs.items():
-            if given not in (None, False):
+            if is_given(given):
                 raise InputError(
                     f"{option} is for whole programs; {program} is operations on numbers drawn at random, leave it out"
                 )
@@ -257,7 +260,7 @@ def _planned(program: str, options: PlanOptions, batch: int | None, of_programs:
     if program == "digits":
         from ..apps.digits.classify import prepare
 
-        return prepare(batch or 1, options.machine, options.parameters, options.max_failure)[0]
+        return prepare(batch or 1, options)[0]
     if program in _native.built_in_names():
         batch = batch or BATCH
     return programs.planned(program, options, batch)

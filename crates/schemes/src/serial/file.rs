@@ -128,9 +128,13 @@ impl<'a> Reader<'a> {
 /// Writes `content` as a file, whole or not at all.
 ///
 /// # Errors
-/// [`FormatError::Io`]; an earlier file of that name is then untouched.
+/// [`FormatError::Io`], also where a device or a pipe has that name; what is there is then untouched.
 pub fn save<S: Storable>(content: &S, path: &Path) -> Result<(), FileError> {
     let wrap = |cause| FileError { path: path.to_owned(), cause };
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        let error = std::io::Error::other("a device or a pipe is there; name another place");
+        return Err(wrap(FormatError::io("create the file")(error)));
+    }
     let (temporary, file) =
         create_beside(path, S::KIND.is_private()).map_err(FormatError::io("create the file")).map_err(wrap)?;
     let temporary = Temporary(Some(temporary));

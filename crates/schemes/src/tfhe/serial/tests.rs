@@ -236,6 +236,16 @@ fn saving_is_whole_or_not_at_all() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(std::fs::metadata(&path).expect("exists").permissions().mode() & 0o777, 0o600);
     }
+    // What is no regular file stays what it is.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let socket = directory.join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+        let error = save(&key, &socket).expect_err("a socket").to_string();
+        assert!(error.contains("a device or a pipe is there; name another place"), "{error}");
+        assert!(std::fs::metadata(&socket).expect("still there").file_type().is_socket());
+    }
     // A directory cannot be replaced by a file: the failure leaves nothing behind.
     let error = save(&key, &directory).expect_err("a directory").to_string();
     assert!(error.contains("cannot move the finished file to its name"), "{error}");
