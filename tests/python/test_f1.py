@@ -86,6 +86,45 @@ def test_wrong_statements_are_refused(step, message):
     assert "test_f1.py:" in str(refused.value)
 
 
+def listing_2(**wanted):
+    program = Program(N=16384)
+    x = program.Input(**wanted)
+    program.Output(Add(x, Rotate(x, 1)))
+    return program.finish()
+
+
+def test_inputs_are_over_the_limbs_that_are_asked_for():
+    machine = load("f1")
+    limbs = {}
+    for parameters in (None, "f1-listing2"):
+        planned = plan(listing_2(L=16), parameters, machine=machine, key_switch="set", security=0)
+        limbs[parameters] = {node["limbs"] for node in planned.facts["nodes"]}
+    assert limbs == {None: {16}, "f1-listing2": {16}}
+    with pytest.raises(pf.ProgramError, match=r"L=40 limbs, level 39, and the parameters have 16; lower L"):
+        plan(listing_2(L=40), "f1-listing2", machine=machine, key_switch="set", security=0)
+
+
+def test_the_compiler_takes_no_key_switch_that_fails_too_often():
+    @pf.program(x=pf.Mod(65537).vector(4096), y=pf.Mod(65537).vector(4096))
+    def products(x, y):
+        z = x + x.rotate(1)
+        for _ in range(3):
+            z *= y
+        z = z * z
+        return z * y
+
+    done = products.simulate("f1").to_dict()
+    rows = {row["name"]: row for row in done["key_switch"]["considered"]}
+    assert "it may fail with probability 2^-30" in rows["listing1"]["refused"]
+    assert done["key_switch"]["name"] != "listing1"
+    turned = pf.program(x=pf.Mod(65537).vector(4096))(lambda x: x + x.rotate(1))
+    done = turned.run({"x": list(range(4096))}, key_switch="auto")
+    assert done.correct
+    assert done.plan.facts["log2_failure"] <= -128
+    rows = {row["name"]: row for row in done.plan.facts["key_switch"]["considered"]}
+    assert "it may fail with probability 2^-38" in rows["listing1"]["refused"]
+
+
 PERMUTE = ("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json")
 
 

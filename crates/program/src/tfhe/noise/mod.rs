@@ -19,7 +19,7 @@ pub use rates::Rates;
 use crate::Location;
 use crate::tfhe::dataflow::{Dataflow, DataflowError, OutputForms, Terms, log2_tables};
 use crate::tfhe::homomorphic::{ElementType, NodeId, Program, op_name};
-use crate::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use crate::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::tfhe::noise::{self, Formulas, Keys, Noise, Transform};
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, UnrollingError};
@@ -361,39 +361,11 @@ fn written(location: Option<&Location>) -> Option<String> {
     location.map(ToString::to_string)
 }
 
-/// The noise of `program` with `parameters`, the key switch at `order`, and products computed by `transform`.
-///
-/// # Errors
-/// [`NoiseError::NoKeySwitchKey`], [`NoiseError::Dataflow`]; a budget that is left is no error here, see
-/// [`NoiseReport::check`].
-pub fn report(
-    program: &Program,
-    parameters: &Parameters,
-    order: KeySwitchOrder,
-    transform: Transform,
-) -> Result<NoiseReport, NoiseError> {
-    report_unrolled(program, parameters, order, KeyUnrolling::ONE, transform)
-}
-
-/// [`report`] with a server key for `unrolling` secret bits an iteration.
-///
-/// # Errors
-/// As [`report`].
-pub fn report_unrolled(
-    program: &Program,
-    parameters: &Parameters,
-    order: KeySwitchOrder,
-    unrolling: KeyUnrolling,
-    transform: Transform,
-) -> Result<NoiseReport, NoiseError> {
-    let choice = TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::new(order, Arithmetic::F64) };
-    report_lowered(program, parameters, &choice, transform)
-}
-
 /// The noise of `program` lowered by `choice`, products computed by `transform`, for [`Keys::Accepted`].
 ///
 /// # Errors
-/// As [`report`], and [`NoiseError::KeyUnrolling`].
+/// [`NoiseError::NoKeySwitchKey`], [`NoiseError::KeyUnrolling`], [`NoiseError::Dataflow`]; a budget that is left is no error here, see
+/// [`NoiseReport::check`].
 pub fn report_lowered(
     program: &Program,
     parameters: &Parameters,
