@@ -236,8 +236,8 @@ impl Drawing {
             call.arguments.iter().map(|argument| std::ptr::from_ref(argument).cast_mut().cast()).collect();
         let parameters = sys::CUDA_KERNEL_NODE_PARAMS {
             func: kernel.cu_function(),
-            gridDimX: blocks[0],
-            gridDimY: blocks[1],
+            gridDimX: blocks,
+            gridDimY: 1,
             gridDimZ: 1,
             blockDimX: threads,
             blockDimY: 1,
@@ -354,11 +354,10 @@ impl Device for Cuda {
         // The driver takes from each place as many bytes as the kernel's argument has: of an integer of 32 bits the lower half.
         let mut places: Vec<*mut c_void> =
             arguments.iter().map(|argument| std::ptr::from_ref(argument).cast_mut().cast()).collect();
-        let grid = (blocks[0], blocks[1], 1);
         let (function, stream) = (kernels[kernel].cu_function(), self.stream.cu_stream());
         // SAFETY: the caller's.
-        unsafe { result::launch_kernel(function, grid, (threads, 1, 1), shared_bytes, stream, &mut places) }
-            .map_err(failed(format!("start {kernel} on {} blocks of {threads} threads", blocks[0] * blocks[1])))
+        unsafe { result::launch_kernel(function, (blocks, 1, 1), (threads, 1, 1), shared_bytes, stream, &mut places) }
+            .map_err(failed(format!("start {kernel} on {blocks} blocks of {threads} threads")))
     }
 
     unsafe fn record(&self, kernels: &Self::Kernels, levels: &[Vec<Vec<Call>>]) -> Result<Recording, GpuError> {
