@@ -235,6 +235,7 @@ NOT_MET: dict[str, dict[str, tuple[str, ...]]] = {
             "no GPU here: the library of NVIDIA's driver, libcuda, was not",
             "the kernels cannot be compiled: the library of CUDA's run-time",
             "; attach a card, or run on cpu",
+            ", and the kernels need",
             "the kernels do not compile for",
             "; run smaller batches, free memory on the card, or run on cpu",
             "bytes on the GPU, which has",

@@ -254,7 +254,7 @@ impl Random<'_> {
 }
 
 /// A polynomial in X^(2^`log2_apart`), with coefficients of a word or of two.
-fn in_a_power(count: usize, log2_apart: u32, generator: &mut StdRng) -> PublicPolynomial {
+pub(crate) fn in_a_power(count: usize, log2_apart: u32, generator: &mut StdRng) -> PublicPolynomial {
     let (apart, wide) = (1 << log2_apart, generator.random());
     let mut coefficient = |place: usize| match (place.is_multiple_of(apart), wide) {
         (false, _) => 0,
