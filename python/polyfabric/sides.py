@@ -249,7 +249,7 @@ class Client:
     def save(self, path: str | Path) -> None:
         """Writes its secret key, readable by its owner alone; whole or not at all. A file that has something else is not replaced."""
         file = path_of(path)
-        if file.exists() and read_bytes(file) != self.to_bytes():
+        if (file.is_file() or file.is_dir()) and read_bytes(file) != self.to_bytes():
             raise FileError(
                 f"{file}: there is another key, or another file, which this key would replace; name another path"
             )

@@ -266,7 +266,7 @@ PLANNING = [
     ),
     call(
         lambda _: pf.SlotParameters.load(3),
-        "give one, such as 'mine.toml'",
+        "give a str or a pathlib.Path",
         lambda at: REALS.plan(pf.SlotParameters.load(written(at / "mine.toml", OWN_FILE))),
     ),
     call(

@@ -363,7 +363,6 @@ NOT_MET: dict[str, dict[str, tuple[str, ...]]] = {
             "{path}: {found}, but {program} {kind} {name:?} with {needed}",
         ),
         "python/src/rns/run.rs": (
-            "; use files of one key generation",
             "the keys are of another scheme than the program; make its own",
             "outputs; give those of one execution",
         ),

@@ -93,6 +93,11 @@ EXPANDED = call(
     "MiB of memory are left; use a computer with more memory",
     lambda _: pf.Server(ELEMENTS, side()[0].evaluation_key),
 )
+ON_A_DEVICE = call(
+    lambda _: side()[0].save("/dev/null"),
+    "a device or a pipe is there; name another place",
+    lambda at: side()[0].save(at / "client.key"),
+)
 OF_TFHE = [
     specified(elements, words, "signature", *path, to=to)
     for words, path, to in (
@@ -208,4 +213,4 @@ def deeper() -> tuple[pf.Client, pf.Server]:
     return made, pf.Server(REALS, made.evaluation_key)
 
 
-READ = [EXPANDED, *OF_TFHE, *OF_SLOTS, *OF_SETS, LARGE, *DAMAGED, *CIPHERTEXTS]
+READ = [EXPANDED, ON_A_DEVICE, *OF_TFHE, *OF_SLOTS, *OF_SETS, LARGE, *DAMAGED, *CIPHERTEXTS]
