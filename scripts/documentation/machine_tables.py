@@ -105,7 +105,7 @@ def f1(found: list[Row]) -> Rows:
 
 def f1_operations(found: list[Row]) -> Rows:
     """Table 4 with the bound of the units: each published cell, and the row of its bound below it."""
-    table = [row for row in found if row["table"] == "Table 4"]
+    table = [row for row in found if row["table"] == "Table 4" and row["unit"] == "ns"]
     bounds = {row["cell"].split(":")[0]: row["model"] for row in table if "bound of" in row["cell"]}
     made = []
     for row in table:
