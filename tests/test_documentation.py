@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shlex
 import socket
 import sys
@@ -14,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from documentation import bench_tables, commands, jobs, results, tables  # noqa: E402
+from documentation import bench_tables, commands, jobs, machine_tables, results, tables  # noqa: E402
 
 COMMANDS = [command for page in commands.pages().values() for command in page.commands]
 
@@ -38,6 +39,63 @@ def test_every_table_is_in_a_text_and_every_result_in_a_table() -> None:
     assert [name for name in tables.TABLES if f"<!-- table: {name} -->" not in written] == []
     used = {result for table in tables.TABLES.values() for result in table.results}
     assert {path.stem for path in results.FOLDER.glob("*.json")} == used
+
+
+F1_PAGES = ("f1.md", "f1-programs.md", "bgv.md", "ckks-bootstrapping.md")
+_GENERATED = re.compile(r"<!-- table: .*?<!-- end of table -->", re.DOTALL)
+
+
+def with_times(text: str) -> list[str]:
+    """The lines of tables, but generated ones, that have milliseconds."""
+    lines = [line.strip() for line in _GENERATED.sub("", text).splitlines()]
+    return [line for line in lines if line.startswith("|") and re.search(r"\bms\b", line)]
+
+
+@pytest.mark.parametrize("name", F1_PAGES)
+def test_f1s_times_are_in_generated_tables_alone(name: str) -> None:
+    assert with_times((ROOT / "docs" / name).read_text(encoding="utf-8")) == []
+
+
+def test_a_time_in_a_table_by_hand_is_noticed() -> None:
+    generated = "<!-- table: f1 -->\n| a | ms |\n<!-- end of table -->\n"
+    assert with_times(f"{generated}| program | terms |\n  | `helr` | 0.77 ms |\n") == ["| `helr` | 0.77 ms |"]
+
+
+def table_3_row(
+    cell: str, model: float, published: float | None = None, failure: str | None = None
+) -> machine_tables.Row:
+    bounds = {"published_least": None, "published_most": None}
+    row = {"table": "Table 3", "cell": cell, "model": model, "published": published, "failure": failure}
+    return row | bounds
+
+
+def test_tables_of_f1s_programs_are_drawn_from_what_stands_beside_their_cells() -> None:
+    found = [
+        table_3_row("LoLa-MNIST, unencrypted weights, time", 0.1415, 0.17),
+        table_3_row("lola-mnist: memory traffic alone", 0.0759),
+        table_3_row("lola-mnist: the compiler's key switch", 0.1437),
+        table_3_row("lola-mnist: estimate of the compiler's key switch, d2", 0.0847),
+        table_3_row("lola-mnist: crossbar=one", 0.1432),
+        table_3_row("lola-mnist with d4: time", 0.15),
+        table_3_row("lola-mnist with d4: key-switch hints, compulsory", 36.0),
+        table_3_row("lola-mnist with d4: memory traffic alone", 0.08),
+        table_3_row("LoLa-MNIST, encrypted weights, time", 0.3374),
+        table_3_row("lola-mnist-encrypted: the compiler's key switch", 0.0, failure="broken"),
+        {**table_3_row("lola-mnist, key-switch hints, compulsory", 37.0), "table": "Figure 9a"},
+        table_3_row("LoLa-MNIST, unencrypted weights, CPU time", 0.0, 2960.0),
+    ]
+    assert machine_tables.f1_key_switches(found) == [
+        ("`lola-mnist`", "d2", "0.0847", "0.1437", "0.1415"),
+        ("`lola-mnist-encrypted`", "-", "-", "failed", "0.3374"),
+    ]
+    assert machine_tables.f1_programs(found) == [
+        ("`lola-mnist`", "0.1415", "0.0759", "0.1432", "0.1437", "0.17"),
+        ("`lola-mnist-encrypted`", "0.3374", "-", "-", "failed", "unknown"),
+    ]
+    assert machine_tables.f1_digits("lola-mnist")(found) == [
+        ("the set's own", "37", "0.1415", "0.0759"),
+        ("`d4`", "36", "0.15", "0.08"),
+    ]
 
 
 def test_several_runs_give_medians_and_the_range(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -134,6 +192,12 @@ def test_a_command_that_cannot_be_right_is_noticed() -> None:
 
 def test_every_rule_is_of_a_shown_command() -> None:
     assert set(commands.rules()) <= {command.text for command in COMMANDS}
+
+
+def test_every_result_that_a_rule_names_is_there() -> None:
+    named = {name for rule in commands.rules().values() for name in re.findall(r"results/[\w.-]+\.json", rule.skip)}
+    assert named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 
 def test_commands_are_found_with_their_output_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -322,7 +322,7 @@ fn machines() -> Vec<Target> {
     let description = polyfabric_machines::description("f1").expect("a machine");
     let f1 = F1::new(&description).expect("its figures");
     let saved = saved::save(&compile(&f1, &program).expect("it compiles"));
-    let line = "vpu.ms op=1 group=0 slot=0 part=0 unit=0 entry=0 first=0 count=1 length=2 amount=3";
+    let line = "vpu.ms op=1 group=0 wave=0 part=0 unit=0 entry=0 first=0 count=1 length=2 amount=3";
     let first = parse(line).expect("an instruction")[0];
     let stream: Vec<Instruction> = Opcode::ALL.iter().map(|&opcode| Instruction { opcode, ..first }).collect();
     vec![

@@ -178,11 +178,11 @@ def _planned(program: str, parameters: str | None, batch: int | None, machine: M
         return programs.microbenchmark(program, parameters, batch or programs.MICROBENCHMARK_BATCH)
     if program in _native.built_in_names():
         return programs.timed(program, parameters, batch or 1, machine)
+    options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0, security=0)
     if program == "digits":
         from .apps.digits.classify import prepare
 
-        return prepare(batch or 1, machine, parameters, 0.0)[0]
-    options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0, security=0)
+        return prepare(batch or 1, options)[0]
     return programs.planned(program, options, batch)
 
 

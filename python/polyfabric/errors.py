@@ -31,6 +31,10 @@ class MachineError(Error):
     """A machine description that does not hold, or a program that a machine does not take."""
 
 
+class IntractableError(MachineError):
+    """A program of which a machine's scheduler found no order in the time that it was given."""
+
+
 class RunError(Error):
     """An execution that cannot start or go on."""
 

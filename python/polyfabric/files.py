@@ -9,12 +9,28 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .errors import FileError
+from .errors import FileError, InputError, shown
+
+
+def path_of(place: str | Path) -> Path:
+    """The path of a file or a folder that a caller names."""
+    if not isinstance(place, str | os.PathLike) or "\0" in os.fspath(place):
+        raise InputError(
+            f"a file or a folder is named by its path, not by {shown(place)}; give a str or a pathlib.Path"
+        )
+    return Path(place)
+
+
+def bytes_of(data: bytes, what: str) -> bytes:
+    """What a caller gives as bytes."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InputError(f"{what}: its bytes are read, not {shown(data):.80}; give what to_bytes() gives")
+    return bytes(data)
 
 
 def made_folder(folder: str | Path) -> Path:
     """The folder, made if it is not there."""
-    target = Path(folder)
+    target = path_of(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -24,7 +40,7 @@ def made_folder(folder: str | Path) -> Path:
 
 def expect_folder(folder: str | Path) -> None:
     """Refuses a folder that cannot be made, as `made_folder` does, without making it."""
-    target = Path(folder)
+    target = path_of(folder)
     try:
         nearest = next(path for path in (target, *target.parents) if path.exists())
         problem = None if nearest.is_dir() else errno.ENOTDIR
@@ -46,11 +62,13 @@ def expect_working_folder() -> None:
 
 def expect_file(path: str | Path) -> None:
     """Refuses a file that cannot be written, as writing it would, without touching it."""
-    target = Path(path)
+    target = path_of(path)
     try:
         target.parent.stat()
         problem = errno.EISDIR if target.is_dir() else None
-        if not target.parent.is_dir():
+        if _is_stream(target):
+            problem = None if os.access(target, os.W_OK) else errno.EACCES
+        elif not target.parent.is_dir():
             problem = errno.ENOTDIR
         elif not os.access(target.parent, os.W_OK | os.X_OK):
             problem = errno.EACCES
@@ -58,6 +76,14 @@ def expect_file(path: str | Path) -> None:
         problem = error.errno
     if problem is not None:
         raise _unwritten(target, os.strerror(problem))
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a device or a pipe is there, which is written to and never replaced. An open descriptor that is neither is refused."""
+    folder = os.path.realpath(path.parent)
+    if path.is_file() and path.is_symlink() and (folder == "/dev" or folder.startswith("/proc/")):
+        raise FileError(f"{path}: cannot write, it is a file that is open already; name the file itself")
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _unwritten(path: Path, reason: str | None) -> FileError:
@@ -77,9 +103,19 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
     write_bytes(path, text.encode(), private=private)
 
 
-def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
-    """Writes a file whole or not at all; a private one for its owner alone. Whoever reads it meanwhile finds the old one, or this one."""
+def write_bytes(path: Path, data: bytes, *, private: bool = False) -> os.stat_result:
+    """Writes a file whole or not at all; a private one for its owner alone. Whoever reads it meanwhile finds the old one, or this one. To a device
+    or a pipe that is there its bytes are written as they are, but for a private file.
+
+    Gives the status of what was written, which another file may have replaced since.
+    """
     try:
+        if _is_stream(path):
+            if private:
+                raise FileError(f"{path}: a private file is not written to a device or a pipe; name a file of your own")
+            with path.open("wb") as stream:
+                stream.write(data)
+                return os.fstat(stream.fileno())
         with _beside(path) as temporary:
             # Never an existing file, whose permissions or link target would be another's.
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
@@ -87,14 +123,16 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+                status = os.fstat(file.fileno())
             temporary.replace(path)
+            return status
     except OSError as error:
         raise _unwritten(path, error.strerror) from error
 
 
-def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], None]]) -> None:
+def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], object]]) -> None:
     """Writes files of one folder, which is made if it is not there; or, where one cannot be written, none, and those that were there stay."""
-    target = Path(folder)
+    target = path_of(folder)
     absent = [path for path in (target, *target.parents) if not path.exists()]
     try:
         made_folder(target)
@@ -114,8 +152,9 @@ def _move(stage: Path, target: Path, names: list[str]) -> None:
     taken: list[str] = []
     try:
         for name in names:
-            if (target / name).is_dir():
-                raise FileError(f"{target / name}: cannot write, it is a folder; move it away, or name another place")
+            if (target / name).exists() and not (target / name).is_file():
+                what = "a folder" if (target / name).is_dir() else "a device or a pipe"
+                raise FileError(f"{target / name}: cannot write, it is {what}; move it away, or name another place")
             # Before it is: whoever is interrupted may have moved it.
             taken.append(name)
             with suppress(FileNotFoundError):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _native
+from .computer import available_bytes
 from .errors import FileError, InputError, ParameterError
-from .files import read_bytes, write_together
+from .files import path_of, read_bytes, write_together
 from .names import pick
 from .schemes.context import ClientKey, Parameters, PublicKey, ServerKey, Source, content
 from .schemes.elements import ElementContext, named_parameters
@@ -57,9 +59,11 @@ def load_client_key(scheme: str, source: Source) -> ClientKey:
 
 
 def load_server_key(scheme: str, source: Source, progress: ProgressHook | None = None) -> ServerKey:
-    """A server's keys."""
+    """A server's keys; of TFHE refused where they would not fit the memory that is left, before they are expanded."""
     source = _of_scheme(scheme, source)
-    return _native.ServerKey.load(source, progress) if scheme == "tfhe" else _native.SlotServer.load(scheme, source)
+    if scheme == "tfhe":
+        return _native.ServerKey.load(source, progress, available_bytes())
+    return _native.SlotServer.load(scheme, source)
 
 
 def load_public_key(scheme: str, source: Source) -> PublicKey:
@@ -142,7 +146,7 @@ class Keys:
         elif isinstance(of, str | _native.Parameters):
             context = ElementContext.of_keys(named_parameters(of) if isinstance(of, str) else of, unroll)
         else:
-            raise TypeError(
+            raise InputError(
                 f"Keys.generate takes the plan of a program, which says what keys it needs, or a parameter set of TFHE, not {of!r}; give the "
                 "plan of a result, done.plan, or let program.run(..) make the keys"
             )
@@ -154,21 +158,36 @@ class Keys:
         return public_key_of(self.client)
 
     def save(self, folder: str | Path) -> None:
-        """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`. Keys of another generation that are there are not replaced."""
-        path = Path(folder) / CLIENT
+        """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`. Keys of another generation that are there are not replaced, neither
+        of the two."""
+        path = path_of(folder) / CLIENT
         if path.exists() and read_bytes(path) != content(self.client.save()):
             raise FileError(f"{path}: there is another key, which this one would replace; name another folder")
+        self._expect_own(path.with_name(SERVER), load_server_key)
         write_together(folder, {CLIENT: self.client.save, SERVER: self.server.save})
 
     def save_public(self, folder: str | Path) -> None:
-        """Writes `public.key` to `folder`: for whoever encrypts for this client, and cannot decrypt."""
+        """Writes `public.key` to `folder`: for whoever encrypts for this client, and cannot decrypt. One of another generation that is there is not
+        replaced."""
+        self._expect_own(path_of(folder) / PUBLIC, load_public_key)
         write_together(folder, {PUBLIC: self.public().save})
+
+    def _expect_own(self, path: Path, load: Callable[[str, Source], ServerKey | PublicKey]) -> None:
+        """Refuses to replace a file that is no key of this client."""
+        if not path.is_file():
+            return
+        try:
+            load(self.scheme, path).expect_client(self.client)  # type: ignore[arg-type]
+        except FileError as error:
+            raise FileError(
+                f"{path}: this is no key of this client, and would be replaced; name another folder ({error})"
+            ) from None
 
     @classmethod
     def load(cls, folder: str | Path, scheme: str | None = None, progress: ProgressHook | None = None) -> Keys:
         """The keys that `save` wrote, of one key generation. Their files say which scheme they are of; with `scheme`, "tfhe", "ckks" or "bgv", those of
         another one are refused."""
-        path = Path(folder)
+        path = path_of(folder)
         chosen = (_mark(path / CLIENT) or "tfhe") if scheme is None else pick("scheme", scheme, SCHEMES)
         keys = cls(load_client_key(chosen, path / CLIENT), load_server_key(chosen, path / SERVER, progress))
         if keys.parameters != parameters_of(keys.server):

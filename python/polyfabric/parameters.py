@@ -10,7 +10,7 @@ from . import _native
 
 
 def _carries(capacity: dict[str, Any]) -> dict[str, Any]:
-    """Widest padded message that a look-up tells apart, and how often it fails under any key that is used."""
+    """Widest padded message that a look-up tells apart, and how often it fails under nearly every key that is used (docs/tfhe.md, Keys)."""
     return {
         "message_bits": capacity["message_bits"],
         "log2_failure": capacity["failure_log2"],

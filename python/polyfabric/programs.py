@@ -25,6 +25,7 @@ from .apps import (
     resnet20,
 )
 from .apps.boosted_trees import PROGRAMS as TREES
+from .apps.deep_nn import PROGRAMS as DEEP_NN
 from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.life import life
 from .apps.networks import PROGRAMS as NETWORKS
@@ -105,7 +106,8 @@ MICROBENCHMARK_ROUNDS = 8
 
 def known() -> list[str]:
     """Names of the programs that need no file."""
-    return ["digits", "life", "adder", *NETWORKS, *TREES, *TRAINED, *_native.built_in_names(), *ON_SLOTS, *ONLY_ROUNDS]
+    own = [*DEEP_NN, *NETWORKS, *TREES, *TRAINED]
+    return ["digits", "life", "adder", *own, *_native.built_in_names(), *ON_SLOTS, *ONLY_ROUNDS]
 
 
 def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
@@ -265,7 +267,7 @@ def planned(name: str, options: PlanOptions, batch: int | None = None, *, to_run
         raise InputError(f"--batch repeats a built-in program; {name} takes the inputs that it declares")
     if own is not None:
         return _of_paper(name, own, options, to_run) if name in PAPERS else make_plan(own, options)
-    application = {**NETWORKS, **TREES, **TRAINED, "life": life}.get(name)
+    application = {**DEEP_NN, **NETWORKS, **TREES, **TRAINED, "life": life}.get(name)
     return make_plan(load(name) if application is None else application(), options)
 
 

@@ -99,15 +99,17 @@ def simulated(
     parameters: str | SlotParameters,
     machine: Machine,
     progress: ProgressHook | None = None,
+    *,
+    security: float | None = 0,
 ) -> Folded:
-    """The schedule of all rounds on a machine."""
+    """The schedule of all rounds on a machine. `security` is of `PlanOptions`: bits that the set must have, none without it."""
     facts: list[dict[str, Any]] = []
     mapper: _native.RoundsMapper | None = None
     steps = len(program.bodies) + 1
     for done, body in enumerate(program.bodies):
         if progress is not None:
             progress(f"{program.name}: {body.name} on {machine.name}", done, steps)
-        planned: SlotPlan = plan(body.build(), parameters, machine=machine, key_switch="set", security=0)  # type: ignore[assignment]
+        planned: SlotPlan = plan(body.build(), parameters, machine=machine, key_switch="set", security=security)  # type: ignore[assignment]
         if mapper is None:
             given = planned.facts["parameters"]
             rounds = [(one.body, list(one.rotations.items())) for one in program.rounds]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import execution
 from .errors import InputError, shown
 from .execution import place
+from .files import path_of
 from .keys import CLIENT, PUBLIC, present
 from .language import program as written
 from .language import slot_program as written_on_slots
@@ -181,7 +182,7 @@ class Runnable(TracedProgram):
 
         With a public key alone only some of the inputs may be given. Its parameter set must have `security` bits, or 128.
         """
-        path = Path(folder)
+        path = path_of(folder)
         if not present(path, CLIENT, PUBLIC):
             raise InputError(
                 f"{self.name}: {path} has neither {CLIENT} nor {PUBLIC}; bring one, or make_keys(folder) first"
@@ -217,7 +218,7 @@ class Runnable(TracedProgram):
         asked = PlanOptions(machine=machine, **options)
         if asked.measure and self.kind == "slots":
             raise InputError(f"{self.name}: measure=True is of a whole run, which has all keys; leave it out of a step")
-        return Steps(Path(folder), self.scheme, asked, partial(execution.make_plan, self), progress)
+        return Steps(path_of(folder), self.scheme, asked, partial(execution.make_plan, self), progress)
 
 
 class Program(Runnable, written.Program):

@@ -23,9 +23,9 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from .computer import workers
-from .errors import CancelledError, Error, FileError, InputError
+from .errors import CancelledError, Error, FileError, InputError, shown
 from .execution import execute, plan
-from .files import read_bytes, write_bytes, write_together
+from .files import bytes_of, path_of, read_bytes, write_bytes, write_together
 from .keys import load_client_key, load_public_key, load_server_key, parameters_of, public_key_of, transformed_bytes
 from .language.traced import TracedProgram
 from .schemes.context import STANDARD_SECURITY, ClientKey, content
@@ -75,7 +75,7 @@ class Ciphertexts:
     def from_bytes(cls, data: bytes) -> Ciphertexts:
         """From what `to_bytes` gave."""
         try:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            with zipfile.ZipFile(io.BytesIO(bytes_of(data, "the ciphertexts"))) as archive:
                 entries = archive.infolist()
                 # What is not stored as it is, or stands for several, could be far larger than what came.
                 stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
@@ -84,7 +84,7 @@ class Ciphertexts:
                 files = {entry.filename: archive.read(entry) for entry in entries}
                 if len(files) < len(entries):
                     raise FileError("the ciphertexts: two of them have one name; send what to_bytes() gives")
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as problem:
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, RuntimeError, ValueError) as problem:
             raise FileError(f"the ciphertexts: no archive of them ({problem}); send what to_bytes() gives") from None
         return cls._of(files, "the ciphertexts")
 
@@ -98,8 +98,9 @@ class Ciphertexts:
     def load(cls, folder: str | Path, *, outputs: bool = False) -> Ciphertexts:
         """All inputs that are in `folder`, or all `outputs`."""
         ending, other = (".out.ct", ".in.ct") if outputs else (".in.ct", ".out.ct")
-        files = {path.name: read_bytes(path) for path in sorted(Path(folder).glob(f"*{ending}"))}
-        if not files and any(Path(folder).glob(f"*{other}")):
+        place = path_of(folder)
+        files = {path.name: read_bytes(path) for path in sorted(place.glob(f"*{ending}"))}
+        if not files and any(place.glob(f"*{other}")):
             held, wanted = ("inputs", "outputs") if outputs else ("outputs", "inputs")
             raise FileError(f"{folder}: it has {held} and no {wanted}; load them with outputs={not outputs}")
         return cls._of(files, str(folder))
@@ -138,16 +139,16 @@ class EvaluationKey:
     @classmethod
     def from_bytes(cls, data: bytes) -> EvaluationKey:
         """From what `to_bytes` gave; a server that is given it checks it."""
-        return cls(bytes(data))
+        return cls(bytes_of(data, "the evaluation key"))
 
     def save(self, path: str | Path) -> None:
         """Writes it, whole or not at all."""
-        write_bytes(Path(path), self.data)
+        write_bytes(path_of(path), self.data)
 
     @classmethod
     def load(cls, path: str | Path) -> EvaluationKey:
         """From a `server.key`."""
-        return cls(read_bytes(Path(path)))
+        return cls(read_bytes(path_of(path)))
 
 
 @dataclass(frozen=True)
@@ -163,16 +164,16 @@ class PublicKey:
     @classmethod
     def from_bytes(cls, data: bytes) -> PublicKey:
         """From what `to_bytes` gave; who encrypts with it checks it."""
-        return cls(bytes(data))
+        return cls(bytes_of(data, "the public key"))
 
     def save(self, path: str | Path) -> None:
         """Writes it, whole or not at all."""
-        write_bytes(Path(path), self.data)
+        write_bytes(path_of(path), self.data)
 
     @classmethod
     def load(cls, path: str | Path) -> PublicKey:
         """From a `public.key`."""
-        return cls(read_bytes(Path(path)))
+        return cls(read_bytes(path_of(path)))
 
 
 class Client:
@@ -243,12 +244,12 @@ class Client:
     @classmethod
     def from_bytes(cls, specification: Specification, data: bytes, *, security: float = STANDARD_SECURITY) -> Client:
         """The client of a secret key that `to_bytes` gave."""
-        return cls._of(specification, data, security)
+        return cls._of(specification, bytes_of(data, "the secret key"), security)
 
     def save(self, path: str | Path) -> None:
         """Writes its secret key, readable by its owner alone; whole or not at all. A file that has something else is not replaced."""
-        file = Path(path)
-        if file.exists() and read_bytes(file) != self.to_bytes():
+        file = path_of(path)
+        if (file.is_file() or file.is_dir()) and read_bytes(file) != self.to_bytes():
             raise FileError(
                 f"{file}: there is another key, or another file, which this key would replace; name another path"
             )
@@ -257,7 +258,7 @@ class Client:
     @classmethod
     def load(cls, specification: Specification, path: str | Path, *, security: float = STANDARD_SECURITY) -> Client:
         """The client of a `client.key`."""
-        return cls._of(specification, Path(path), security)
+        return cls._of(specification, path_of(path), security)
 
     @classmethod
     def _of(cls, specification: Specification, source: bytes | Path, security: float) -> Client:
@@ -310,6 +311,7 @@ class Server:
     ) -> None:
         """With `circuit_privacy`, of TFHE, its answers hide with so many bits how they were computed; with `public`, it takes inputs of a public key: both as
         the client's specification was made with."""
+        expect_traced(program)
         if not isinstance(evaluation_key, EvaluationKey):
             raise InputError(
                 f"a server is given an evaluation key, not {type(evaluation_key).__name__}; take client.evaluation_key, or "
@@ -377,6 +379,14 @@ class Server:
                 f"requests are {type(requests).__name__}; give a list of pf.Ciphertexts, or one to `execute`"
             )
         return [self.execute(request, progress=progress, cancel=cancel) for request in requests]
+
+
+def expect_traced(program: TracedProgram) -> None:
+    """Refuses what no server executes."""
+    if not isinstance(program, TracedProgram):
+        raise InputError(
+            f"a server executes a program, not {shown(program):.80}; give the one that @pf.program(..) made"
+        )
 
 
 def _expect_set(key: ClientKey | AnyPublicKey, specification: Specification, which: str, remedy: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _native
 from .errors import InputError
+from .files import path_of
 from .names import pick
 
 
@@ -21,9 +22,7 @@ class SlotParameters:
     @classmethod
     def load(cls, path: str | Path) -> SlotParameters:
         """The set of a TOML file."""
-        if not isinstance(path, str | Path):
-            raise InputError(f"a parameter set is in a file, and {path!r} is no path; give one, such as 'mine.toml'")
-        return cls(_native.SlotParameters.load(Path(path)))
+        return cls(_native.SlotParameters.load(path_of(path)))
 
     @classmethod
     def named(cls, name: str) -> SlotParameters | None:

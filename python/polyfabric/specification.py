@@ -15,7 +15,7 @@ from typing import Any
 
 from .errors import FileError, InputError, ParameterError
 from .execution import make_plan
-from .files import write_text
+from .files import bytes_of, path_of, read_bytes, write_text
 from .keys import SCHEMES
 from .language.shapes import written
 from .language.traced import TracedProgram
@@ -71,7 +71,7 @@ class Specification:
     def from_bytes(cls, data: bytes, name: str = "the specification") -> Specification:
         """From what `to_bytes` gave."""
         try:
-            found = json.loads(data)
+            found = json.loads(bytes_of(data, name))
         except (ValueError, RecursionError) as problem:
             raise FileError(
                 f"{name}: not a specification ({problem}); get it from whoever serves the program"
@@ -93,16 +93,12 @@ class Specification:
 
     def save(self, path: str | Path) -> None:
         """Writes it, whole or not at all."""
-        write_text(Path(path), self.to_bytes().decode())
+        write_text(path_of(path), self.to_bytes().decode())
 
     @classmethod
     def load(cls, path: str | Path) -> Specification:
         """From the file that `save` wrote."""
-        try:
-            data = Path(path).read_bytes()
-        except OSError as problem:
-            raise FileError(f"{path}: cannot read ({problem.strerror}); check the path") from None
-        return cls.from_bytes(data, str(path))
+        return cls.from_bytes(read_bytes(path_of(path)), str(path))
 
     # -- what it says ---------------------------------------------------------------------------------------------
 

@@ -4,7 +4,9 @@
     x = p.Input(L=16)
     y = Add(x, Rotate(x, 1))
     p.Output(Mul(x, y))
-    p.finish().run({"x0": [..]}, on="f1")
+    p.finish().run({"x0": [..]}, on="f1", parameters="f1-listing2")
+
+The set is one of N = 2^14 and L = 16. Without one a program gets the smallest ring of 128 bits of security with its limbs, which may be larger than N.
 
 Loops are Python's and unrolled when the statements run. The program is the same graph as a decorated function's. The names are
 the paper's, which is why they are capitals.
@@ -37,7 +39,7 @@ class Program:
         self._tracer = tracer(name, "bgv", N, {"x": self._type})
 
     def Input(self, L: int | None = None, *, name: str | None = None) -> SlotValue:  # noqa: N802, N803 - the paper's
-        """An encrypted vector of N integers, over L limbs; without L, over as few as the program allows."""
+        """An encrypted vector of N integers, over L limbs; without L, over as few as the program allows. A set with fewer than L limbs is refused."""
         own = name or f"x{len(self._inputs)}"
         if own in self._inputs:
             raise refuse(f"there are two inputs {own!r}; give each its name")

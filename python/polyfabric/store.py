@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from .errors import InputError, shown
-from .files import made_folder
+from .files import made_folder, write_bytes
 from .language.traced import TracedProgram
-from .sides import EvaluationKey, Server
+from .sides import EvaluationKey, Server, expect_traced
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What a client may be called: a file's name everywhere."""
 
 
+class _Stamp(NamedTuple):
+    """What tells a file from the one that takes its place."""
+
+    inode: int
+    modified_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> _Stamp:
+        return cls(status.st_ino, status.st_mtime_ns)
+
+
+class _Held(NamedTuple):
+    """A server in memory, and the file that its key is in."""
+
+    server: Server
+    stamp: _Stamp
+
+
 class KeyStore:
-    """Servers of one program for many clients, of which no more are in memory than `most_bytes` of keys; the last one always is."""
+    """Servers of one program for many clients, of which no more are in memory than `most_bytes` of keys; the last one always is.
+
+    What executions transform of a key counts too, when a server is next asked for. Several processes may share the folder: each serves the key
+    that was put last.
+    """
 
     def __init__(
         self,
@@ -29,6 +53,7 @@ class KeyStore:
         circuit_privacy: float | None = None,
         public: bool = False,
     ) -> None:
+        expect_traced(program)
         if not isinstance(most_bytes, int) or most_bytes < 0:
             raise InputError(f"most_bytes={shown(most_bytes)}; give the bytes of memory for keys, from 0")
         self.program = program
@@ -37,8 +62,7 @@ class KeyStore:
         self._threads = threads
         self._circuit_privacy = circuit_privacy
         self._public = public
-        self._servers: OrderedDict[str, Server] = OrderedDict()
-        self._puts: Counter[str] = Counter()
+        self._servers: OrderedDict[str, _Held] = OrderedDict()
         self._lock = Lock()
         self._writing = Lock()
 
@@ -60,36 +84,48 @@ class KeyStore:
         server = self._made(key)
         # In the order in which files are written.
         with self._writing:
-            key.save(path)
+            held = _Held(server, _Stamp.of(write_bytes(path, key.data)))
             with self._lock:
-                self._puts[client] += 1
-                self._keep(client, server)
+                self._keep(client, held)
 
     def server(self, client: str) -> Server:
         """The server of a client, whose key is read from its file if it is not in memory."""
         path = self._path(client)
         while True:
+            stamp = _stamp(path)
             with self._lock:
-                if client in self._servers:
-                    self._servers.move_to_end(client)
-                    return self._servers[client]
-                puts = self._puts[client]
-            if not path.exists():
+                held = self._servers.get(client)
+                if held is not None and held.stamp == stamp:
+                    self._keep(client, held)
+                    return held.server
+            if stamp is None:
                 raise InputError(f"there is no key of client {client!r}; send its evaluation key first")
-            server = self._made(EvaluationKey.load(path))
-            with self._lock:
-                # A key that came meanwhile is in the file's place.
-                if puts == self._puts[client]:
-                    self._keep(client, server)
-                    return server
+            held = _Held(self._made(EvaluationKey.load(path)), stamp)
+            # A key that came meanwhile is in the file's place.
+            if stamp == _stamp(path):
+                with self._lock:
+                    self._keep(client, held)
+                return held.server
 
-    def _keep(self, client: str, server: Server) -> None:
-        self._servers[client] = server
+    def _keep(self, client: str, held: _Held) -> None:
+        """Keeps a server as the last used one, and no more of the others than may be; with the lock."""
+        self._servers[client] = held
         self._servers.move_to_end(client)
-        while len(self._servers) > 1 and self.bytes > self._most_bytes:
+        while len(self._servers) > 1 and self._bytes() > self._most_bytes:
             self._servers.popitem(last=False)
+
+    def _bytes(self) -> int:
+        return sum(held.server.key_bytes for held in self._servers.values())
 
     @property
     def bytes(self) -> int:
-        """Memory of the keys that are in it."""
-        return sum(server.key_bytes for server in self._servers.values())
+        """Memory of the keys that are in it, with what executions have transformed of them."""
+        with self._lock:
+            return self._bytes()
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    try:
+        return _Stamp.of(path.stat())
+    except OSError:
+        return None

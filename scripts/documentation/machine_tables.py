@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from polyfabric.cli.params import bits_text, verdict
@@ -104,7 +105,7 @@ def f1(found: list[Row]) -> Rows:
 
 def f1_operations(found: list[Row]) -> Rows:
     """Table 4 with the bound of the units: each published cell, and the row of its bound below it."""
-    table = [row for row in found if row["table"] == "Table 4"]
+    table = [row for row in found if row["table"] == "Table 4" and row["unit"] == "ns"]
     bounds = {row["cell"].split(":")[0]: row["model"] for row in table if "bound of" in row["cell"]}
     made = []
     for row in table:
@@ -119,16 +120,78 @@ def f1_operations(found: list[Row]) -> Rows:
     return made
 
 
+def _f1_programs(found: list[Row]) -> dict[str, tuple[Row, dict[str, Row]]]:
+    """Table 3's programs by their names: the row of the published time, and those beside it by what they say behind the name. They follow
+    the former, `NAME: WHAT`; the first of them is of the program itself."""
+    made: dict[str, tuple[Row, dict[str, Row]]] = {}
+    published: Row | None = None
+    for row in found:
+        if row["table"] != "Table 3":
+            continue
+        if row["cell"].endswith(", time"):
+            published = row
+        name, says, what = row["cell"].partition(": ")
+        if published is None or not says:
+            continue
+        name, _, switched = name.partition(" with ")
+        made.setdefault(name, (published, {}))[1][f"{what} with {switched}" if switched else what] = row
+    return made
+
+
+def _milliseconds(row: Row | None) -> str:
+    """A number of a row; of one that the recorded result lacks, a dash."""
+    return "-" if row is None else "failed" if row["failure"] else rows.number(row["model"])
+
+
+def f1_key_switches(found: list[Row]) -> Rows:
+    """The key switch that the compiler chooses for each program of table 3, its estimate, and the schedules with it and with the set's own."""
+    made = []
+    for name, (own, beside) in _f1_programs(found).items():
+        begin = "estimate of the compiler's key switch, "
+        estimates = {what.removeprefix(begin): row for what, row in beside.items() if what.startswith(begin)}
+        chosen, estimate = next(iter(estimates.items()), ("-", None))
+        compiled = beside.get("the compiler's key switch")
+        made.append((f"`{name}`", chosen, *map(_milliseconds, (estimate, compiled, own))))
+    return made
+
+
+def f1_programs(found: list[Row]) -> Rows:
+    """The time of each program of table 3: with the set's key switch, of its memory traffic alone, under the other reading of the crossbars,
+    with the compiler's key switch, and as published."""
+    made = []
+    for name, (own, beside) in _f1_programs(found).items():
+        of = (own, *map(beside.get, ("memory traffic alone", "crossbar=one", "the compiler's key switch")))
+        made.append((f"`{name}`", *map(_milliseconds, of), rows.published(own).replace("-", "unknown")))
+    return made
+
+
+def f1_digits(program: str) -> Callable[[list[Row]], Rows]:
+    """The table of a program with the set's key switch and with others by name: hints, time, and that of its memory traffic alone."""
+
+    def made(found: list[Row]) -> Rows:
+        own, beside = _f1_programs(found)[program]
+        # Of figure 9a: the set's own hints.
+        once = (row for row in found if row["cell"] == f"{program}, key-switch hints, compulsory")
+        table = [("the set's own", next(once, None), own, beside.get("memory traffic alone"))]
+        begin = "time with "
+        for name in (what.removeprefix(begin) for what in beside if what.startswith(begin)):
+            kinds = (f"{what} with {name}" for what in ("key-switch hints, compulsory", "time", "memory traffic alone"))
+            table.append((f"`{name}`", *map(beside.get, kinds)))
+        return [(name, *map(_milliseconds, row)) for name, *row in table]
+
+    return made
+
+
 def fpt(found: list[Row]) -> Rows:
     """Every row with a published figure that is not taken in."""
     return [deviation(row) for row in _compared(found) if row["kind"] != "input"]
 
 
 def osiris(found: list[Row]) -> Rows:
-    """What is published, and table III's cells without a published number."""
-    kept = [row for row in found if row["model"] is not None or row["failure"]]
-    whole = [row for row in kept if rows.published(row) != "-" or row["table"].startswith("Table III")]
-    return [deviation(row) for row in whole if row["kind"] != "input" and ": " not in row["cell"]]
+    """Every row with a published figure that is not taken in, and table III's cells without one. What stands beside a cell has none."""
+    kept = [row for row in found if (row["model"] is not None or row["failure"]) and row["kind"] != "input"]
+    cells = [row for row in kept if row["table"].startswith("Table III") and ": " not in row["cell"]]
+    return [deviation(row) for row in kept if rows.published(row) != "-" or row in cells]
 
 
 def osiris_networks(found: list[Row]) -> Rows:
@@ -136,7 +199,8 @@ def osiris_networks(found: list[Row]) -> Rows:
     networks = ("LeNet", "ResNet-20")
     kept = [row for row in found if row["model"] is not None or row["failure"]]
     figures = [row for row in kept if row["table"].startswith(("Figure 12", "Section I", "Table IV"))]
-    rooflines = [row for row in kept if row["table"] == "Figure 13" and row["cell"].startswith(networks)]
+    shown = (*networks, "least", "greatest")
+    rooflines = [row for row in kept if row["table"] == "Figure 13" and row["cell"].startswith(shown)]
     whole = [row for row in figures if "ResNet-20" in row["cell"]]
     return [deviation(row) for row in [*whole, *rooflines]]
 
@@ -174,7 +238,8 @@ def strix(found: list[Row]) -> Rows:
     """Tables III, V and VI and figures 2 and 8: what is published and what the model says of its own beside it; table VII and figure 7 are tables of
     their own."""
     own = ("Table VII", "Figure 7")
-    variants = ("iterations", "GPU of 72 cores: blind rotation of 36", "input")
+    # Of figure 8's windows, the cells' own and the one that the text names.
+    variants = ("2 ciphertexts a core, iterations", "GPU of 72 cores: blind rotation of 36", "input")
     kept = [row for row in found if row["table"] not in own and (row["model"] is not None or row["failure"])]
     kept = [row for row in kept if row["kind"] != "input" and not any(variant in row["cell"] for variant in variants)]
     return [deviation(row) for row in kept]
@@ -192,19 +257,31 @@ def _pivot(found: list[Row], table: str) -> dict[str, dict[str, str]]:
 
 def strix_sweep(found: list[Row]) -> Rows:
     """Table VII: a row for each choice of TvLP and CLP."""
-    columns = ("throughput", "latency", "required bandwidth", "required bandwidth with one ciphertext a core")
+    columns = (
+        "throughput",
+        "latency",
+        "required bandwidth",
+        "required bandwidth with one ciphertext a core",
+        "required bandwidth of one that streams without a gap",
+    )
     return [
         (name, *(cells.get(column, "") for column in columns)) for name, cells in _pivot(found, "Table VII").items()
     ]
 
 
 def strix_networks(found: list[Row]) -> Rows:
-    """Figure 7: a row for each network."""
-    made: dict[str, list[str]] = {}
-    for name, cells in _pivot(found, "Figure 7").items():
-        network, _, degree = name.partition(", N = ")
-        made.setdefault(network, []).append(f"{cells['execution time']} (N = {degree})")
-    return [(network, *times) for network, times in made.items()]
+    """Figure 7: a row for each network and order of the key switch, its times by the ring."""
+    made: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in found:
+        # What was simulated is the reason's beginning: `key switch after; 2,588 look-ups; ..`.
+        setting = re.match(r"key switch (\w+); ([\d,]+) look-ups;", row["reason"])
+        cell = re.match(r"(NN-\d+), N = (\d+), (.*)", row["cell"])
+        if row["table"] != "Figure 7" or setting is None or cell is None:
+            continue
+        network, degree, what = cell.groups()
+        name = network if what == "execution time" else f"{network}, {what}"
+        made.setdefault((name, *setting.groups()), {})[degree] = rows.number(row["model"])
+    return [(*key, *(times.get(degree, "failed") for degree in RINGS)) for key, times in made.items()]
 
 
 def _sides(found: Row, widths: str) -> list[Row]:
@@ -312,8 +389,16 @@ WIDTHS = (
     "multipliers",
     "key traffic",
 )
-SWEEP = ("", "throughput, PBS/s", "latency, ms", "required bandwidth, GB/s", "with one ciphertext a core, GB/s")
-NETWORKS = ("", "ms", "ms", "ms")
+SWEEP = (
+    "",
+    "throughput, PBS/s",
+    "latency, ms",
+    "required bandwidth, GB/s",
+    "with one ciphertext a core, GB/s",
+    "of one without a gap, GB/s",
+)
+RINGS = ("1024", "2048", "4096")
+NETWORKS = ("network", "key switch", "PBS", *(f"N = {degree}, ms" for degree in RINGS))
 WORDS = (
     "set",
     "verdict",
@@ -324,6 +409,16 @@ WORDS = (
     "with exact products",
 )
 APPLICATIONS = ("program", "key switch", "PBS", "published, s", "set A, s", "set B, s", "set C, s")
+KEY_SWITCHES = ("program", "chosen", "estimate, ms", "its schedule, ms", "the set's own, ms")
+PROGRAMS = (
+    "program",
+    "the set's key switch, ms",
+    "its memory traffic alone",
+    "with `crossbar=one`",
+    "the compiler's, ms",
+    "published, ms",
+)
+DIGITS = ("key switch", "hints, MiB", "on F1, ms", "memory alone, ms")
 OPERATIONS = ("operation", "N", "bound of the units, ns", "model, ns", "published, ns")
 
 TABLES = {
@@ -331,6 +426,10 @@ TABLES = {
     "morphling-applications": ("reproduce-morphling", APPLICATIONS, morphling_applications),
     "words": ("params-morphling", WORDS, words),
     "f1": ("reproduce-f1", DEVIATION, f1),
+    "f1-key-switches": ("reproduce-f1", KEY_SWITCHES, f1_key_switches),
+    "f1-programs": ("reproduce-f1", PROGRAMS, f1_programs),
+    "f1-bgv-digits": ("reproduce-f1", DIGITS, f1_digits("bgv-bootstrapping")),
+    "f1-ckks-digits": ("reproduce-f1", DIGITS, f1_digits("ckks-bootstrapping")),
     "f1-operations": ("reproduce-f1", OPERATIONS, f1_operations),
     "fpt": ("reproduce-fpt", DEVIATION, fpt),
     "strix": ("reproduce-strix", DEVIATION, strix),

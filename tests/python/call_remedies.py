@@ -266,7 +266,7 @@ PLANNING = [
     ),
     call(
         lambda _: pf.SlotParameters.load(3),
-        "give one, such as 'mine.toml'",
+        "give a str or a pathlib.Path",
         lambda at: REALS.plan(pf.SlotParameters.load(written(at / "mine.toml", OWN_FILE))),
     ),
     call(
@@ -407,6 +407,20 @@ FILES = [
         lambda at: (element_keys(WEAK_SET).save(at), pf.Keys.generate(WEAK_SET).save(at)),
         "there is another key, which this one would replace; name another folder",
         lambda at: (element_keys(WEAK_SET).save(at), pf.Keys.generate(WEAK_SET).save(at / "other")),
+    ),
+    *(
+        call(
+            lambda at, save=save: (
+                save(slot_keys(), at),
+                save(pf.Keys.generate(REALS.plan(WEAK_CKKS, security=0)), at),
+            ),
+            "this is no key of this client, and would be replaced; name another folder",
+            lambda at, save=save: (
+                save(slot_keys(), at),
+                save(pf.Keys.generate(REALS.plan(WEAK_CKKS, security=0)), at / "other"),
+            ),
+        )
+        for save in (pf.Keys.save_public, lambda own, at: (own.save(at), (at / keys.CLIENT).unlink()))
     ),
     call(
         lambda at: ((at / keys.SERVER).mkdir(), element_keys(WEAK_SET).save(at)),
@@ -587,6 +601,26 @@ SIDES = [
         lambda _: pf.Server(REALS, client().evaluation_key.to_bytes()),
         "take client.evaluation_key",
         lambda _: pf.Server(REALS, client().evaluation_key),
+    ),
+    call(
+        lambda _: pf.Keys.generate(7),
+        "give the plan of a result",
+        lambda _: pf.Keys.generate(REALS.run(NUMBERS).plan),
+    ),
+    call(
+        lambda _: pf.Server("reals", client().evaluation_key),
+        "give the one that @pf.program(..) made",
+        lambda _: pf.Server(REALS, client().evaluation_key),
+    ),
+    call(
+        lambda _: pf.EvaluationKey.load(5),
+        "give a str or a pathlib.Path",
+        lambda at: (client().evaluation_key.save(at / keys.SERVER), pf.EvaluationKey.load(at / keys.SERVER)),
+    ),
+    call(
+        lambda _: pf.Ciphertexts.from_bytes(request()),
+        "give what to_bytes() gives",
+        lambda _: pf.Ciphertexts.from_bytes(request().to_bytes()),
     ),
     call(
         lambda _: server().execute(request().to_bytes()),

@@ -19,6 +19,7 @@ def reals(x):
 """
 ELEMENTS, REALS = "run own.py:elements --params polyfabric-1-p64-t32", "run own.py:reals"
 BATCH = "simulate pbs --machine strix --max-failure 0"
+DIGITS = "simulate digits --machine strix --params strix-I --max-failure 0"
 PERMUTED = "simulate permute --machine f1 --params 12 --batch 1"
 
 
@@ -104,7 +105,9 @@ LINES = [
     line(f"{PERMUTED} --steps", "--steps is for whole programs; permute is operations", PERMUTED),
     line(f"{PERMUTED} --operations", "leave it out", PERMUTED),
     line(f"{PERMUTED} --security 128", "leave it out", PERMUTED),
+    line(f"{PERMUTED} --security 0", "leave it out", PERMUTED),
     line(f"{PERMUTED} --max-failure -40", "leave it out", PERMUTED),
+    line(f"{PERMUTED} --max-failure 0", "leave it out", PERMUTED),
     line(
         "params morphling-A --on morphling",
         "name one of them, or a machine of the set's width",
@@ -117,7 +120,17 @@ LINES = [
     ),
     line(f"{BATCH} --schedule flat", "leave it out for pbs", BATCH),
     line("simulate sorting --machine osiris --schedule flat", "leave --schedule out"),
-    line("simulate sorting --machine osiris --batch 2", "here rounds of sorting are loops; leave it out"),
+    *[
+        line(f"simulate sorting --machine osiris --{given}", "here rounds of sorting are loops; leave it out")
+        for given in ("batch 2", "max-failure 0", "scheduler csr", "time-limit 5", "low-throughput ntt")
+    ],
+    line(
+        f"{DIGITS} --security 128",
+        "has 93.6 bits of security, but 128 are asked for",
+        DIGITS,
+        f"{DIGITS} --security 90",
+    ),
+    line(f"{DIGITS} --key-switch d8", "leave it out", DIGITS),
     line(f"{PERMUTED} --key-switch d2", "leave it out", PERMUTED),
     line(f"{BATCH} --operations", "leave it out", BATCH),
     line(

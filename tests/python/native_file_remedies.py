@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from unittest import mock
 
 import polyfabric as pf
 from call_remedies import BITS, ELEMENTS, NUMBERS, REALS, TWO, VALUES, Call, call, request, server, specification
 from native_remedies import TINY, traced
+from polyfabric import keys
 from polyfabric.errors import Error
 from test_damaged_results import flipped
 
@@ -80,6 +82,22 @@ def specified(made: Callable[[], pf.Specification], words: str, *path: str | int
     )
 
 
+def with_little_memory(data: bytes) -> Any:
+    """A server of ELEMENTS on a computer that has a MiB left."""
+    with mock.patch.object(keys, "available_bytes", return_value=1 << 20):
+        return pf.Server(ELEMENTS, pf.EvaluationKey(data))
+
+
+EXPANDED = call(
+    lambda _: with_little_memory(side()[0].evaluation_key.to_bytes()),
+    "MiB of memory are left; use a computer with more memory",
+    lambda _: pf.Server(ELEMENTS, side()[0].evaluation_key),
+)
+ON_A_DEVICE = call(
+    lambda _: side()[0].save("/dev/null"),
+    "a device or a pipe is there; name another place",
+    lambda at: side()[0].save(at / "client.key"),
+)
 OF_TFHE = [
     specified(elements, words, "signature", *path, to=to)
     for words, path, to in (
@@ -195,4 +213,4 @@ def deeper() -> tuple[pf.Client, pf.Server]:
     return made, pf.Server(REALS, made.evaluation_key)
 
 
-READ = [*OF_TFHE, *OF_SLOTS, *OF_SETS, LARGE, *DAMAGED, *CIPHERTEXTS]
+READ = [EXPANDED, ON_A_DEVICE, *OF_TFHE, *OF_SLOTS, *OF_SETS, LARGE, *DAMAGED, *CIPHERTEXTS]

@@ -22,6 +22,7 @@ from native_remedies import (
     texts,
     traced,
 )
+from polyfabric import statements
 from polyfabric.programs import timed
 
 DIRECT = "polyfabric-direct-t32"
@@ -35,6 +36,14 @@ def powers(steps: int) -> Any:
         return x
 
     return power
+
+
+def squared_over(limbs: int) -> Any:
+    """The square of an input over so many limbs."""
+    program = statements.Program(N=1024)
+    x = program.Input(L=limbs)
+    program.Output(statements.Mul(x, x))
+    return program.finish()
 
 
 # -- slots -----------------------------------------------------------------------------------------------------------
@@ -109,6 +118,9 @@ DEEP = traced(lambda x: x * x * x * x * x * x, x=R4)
 STEEP = traced(lambda x: pf.chebyshev(x.bootstrap(), np.sin, 200, (-1, 1)), x=R4)
 BOOTSTRAPPED = traced(lambda x: x.bootstrap(), x=R4)
 BITS = traced(lambda x: x.bootstrap(), x=pf.Mod(2))
+DIGITS = traced(lambda x: x.bootstrap(), x=pf.Mod(8))
+RARELY = {"parameters": "bgv-toy-256-bootstrap-t8", "key_switch": "auto", "security": 0}
+ON_F1 = {"parameters": "bgv-toy-1024-bootstrap", "key_switch": "auto", "security": 0}
 TOY = "toy-11-boot"
 
 
@@ -229,6 +241,35 @@ SLOT_SETS = [
         ),
         (traced(powers(1), x=pf.Mod(65537).vector(4)), {"parameters": bgv_set()}),
     ),
+    *[
+        call(
+            lambda _, limbs=limbs: squared_over(limbs).plan(bgv_set()),
+            words,
+            lambda _: [squared_over(2).plan(bgv_set()), squared_over(9).plan()],
+        )
+        for limbs, words in (
+            (9, "lower L, or take parameters with as many limbs"),
+            (1, "raise L, the limbs of an input"),
+        )
+    ],
+    programs(
+        pf.Mod(1 << 59),
+        lambda x: x.bootstrap(),
+        "declare them with fewer bits, such as pf.Mod(256)",
+        lambda x: x.bootstrap(),
+        instead=pf.Mod(256),
+    ),
+    plans(
+        (DIGITS, RARELY),
+        "unless that is accepted with max_failure=",
+        (DIGITS, {**RARELY, "max_failure": -10}),
+        (DIGITS, {}),
+    ),
+    call(
+        lambda _: BITS.simulate("f1", **ON_F1),
+        "; take another parameter set",
+        lambda _: [BITS.simulate("f1", **ON_F1, max_failure=-40), BITS.simulate("f1", key_switch="set")],
+    ),
     plans(
         (BITS, {"parameters": own_bits(17), "security": 0, "max_failure": 0}),
         "or take parameters with larger limbs",
@@ -314,7 +355,6 @@ ELEMENTS = [
         "give both operands the same type",
         lambda _: traced(lambda x, y: x + y, x=pf.Torus(8), y=pf.Torus(8)).plan(),
     ),
-    programs(pf.Torus(40), lambda x: x + x, "choose a precision in that range", lambda x: x + x, instead=pf.Torus(8)),
     programs(
         pf.Int(0, 1 << 31), lambda x: x, "narrow the range, or split the value into digits", lambda x: x, instead=I15
     ),

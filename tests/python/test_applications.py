@@ -1,14 +1,19 @@
-"""Do the networks and trees of Morphling's applications compute what their weights say, in the clear and encrypted?"""
+"""Do the networks and trees of Strix's and Morphling's applications compute what their weights say, in the clear and encrypted?"""
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
 import polyfabric as pf
 import pytest
 from polyfabric.apps.boosted_trees import Forest, classify, xgboost
+from polyfabric.apps.deep_nn import TAPS, deep_nn, signs
 from polyfabric.apps.networks import deepcnn, vgg9
+from polyfabric.execution import place, plan, run_plan
+from polyfabric.papers import strix
+from polyfabric.papers.plans import element_plan
 
 
 def convolved(kernel, image, stride, padding):
@@ -56,6 +61,47 @@ def test_the_shapes_are_the_papers():
     lines = [line for line in deepcnn(20).text().splitlines() if " = sign" in line]
     lengths = [int(re.search(r"by 2\] x (\d+)", line).group(1)) for line in lines]
     assert lengths == [72, *[368] * 21, 16]
+
+
+@pytest.mark.parametrize("depth", strix.DEPTHS)
+def test_the_shapes_of_deep_nn_are_the_papers(depth):
+    # 2 x 21 x 20, then 92 a layer, and none of them is left out because nothing reads it.
+    lines = [line for line in deep_nn(depth).text().splitlines() if " = sign" in line]
+    lengths = [int(re.search(r"by 2\] x (\d+)", line).group(1)) for line in lines]
+    assert lengths == [840, *[92] * (depth - 1)]
+    for dense in (False, True):
+        assert element_plan(deep_nn(depth, dense=dense), "strix-II", "after", None).kernel.lookups == sum(lengths)
+
+
+def test_deep_nn_decrypts_with_the_sets_that_it_is_timed_with():
+    accepted = {1024: -15, 2048: -128, 4096: -128}
+    for degree, (name, _) in strix.SETS.items():
+        planned = element_plan(deep_nn(100), name, "before", None)
+        assert json.loads(planned.parameters.to_json())["ring_degree"] == degree
+        assert planned.log2_failure < accepted[degree]
+
+
+def test_rows_of_few_signs_read_every_activation():
+    drawn = signs(np.random.default_rng(1), 92, 840, np.arange(840))
+    counts = np.count_nonzero(drawn, axis=1)
+    assert sorted(counts) == [TAPS] * 86 + [TAPS + 2] * 6
+    assert np.abs(drawn).sum(axis=0).min() == 1
+
+
+def test_a_deep_nn_runs_encrypted():
+    network = deep_nn(4, neurons=20, side=12)
+    image = np.random.default_rng(3).choice([-1, 1], size=144)
+    done = network.run({"image": image})
+    assert done.correct
+    assert done.lookups == 100
+
+
+@pytest.mark.parametrize(("machine", "readings"), [("strix", ["twiddle=wide"]), ("fpt", []), ("morphling", [])])
+def test_a_deep_nn_runs_on_every_machine_for_elements(machine, readings):
+    # A toy ring: with it the replay takes a moment.
+    planned = plan(deep_nn(3, neurons=8, side=10), "toy-256", machine=place(machine, readings), max_failure=-100)
+    image = np.random.default_rng(4).choice([-1, 1], size=100)
+    assert run_plan(planned, {"image": image}, on=machine).correct
 
 
 def test_a_deep_network_runs_encrypted():

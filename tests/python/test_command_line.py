@@ -275,6 +275,7 @@ def test_files_of_another_program_are_told_as_such_before_levels_and_sets(polyfa
     "line",
     [
         "explore strix --plot",
+        "explore strix --results",
         "compare pbs --plot",
         "reproduce strix --plot",
         "widths --params strix-I --machine strix --plot",

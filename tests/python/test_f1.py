@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import polyfabric as pf
@@ -16,9 +18,10 @@ from polyfabric.apps.matvec import matvec
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
-from polyfabric.papers.f1_figures import figure_9, table_5, table_5_means, units_at_work, utilisation
+from polyfabric.papers.f1_figures import figure_9, figure_10, table_5, table_5_means, units_at_work, utilisation
 from polyfabric.statements import Add, Mul, Program, Rotate
 
+PUBLISHED = tomllib.loads((Path(__file__).resolve().parents[2] / "figures" / "f1.toml").read_text())["figure"]
 SMALL = {"degree": 1024, "limbs": 8, "rows": 2}
 SET = "bgv-toy-1024-listing1"
 
@@ -81,6 +84,46 @@ def test_wrong_statements_are_refused(step, message):
     with pytest.raises(pf.ProgramError, match=message) as refused:
         step(Program(N=64))
     assert "test_f1.py:" in str(refused.value)
+
+
+def listing_2(**wanted):
+    program = Program(N=16384)
+    x = program.Input(**wanted)
+    program.Output(Add(x, Rotate(x, 1)))
+    return program.finish()
+
+
+def test_inputs_are_over_the_limbs_that_are_asked_for():
+    machine = load("f1")
+    limbs = {}
+    for parameters in (None, "f1-listing2"):
+        planned = plan(listing_2(L=16), parameters, machine=machine, key_switch="set", security=0)
+        limbs[parameters] = {node["limbs"] for node in planned.facts["nodes"]}
+    assert limbs == {None: {16}, "f1-listing2": {16}}
+    with pytest.raises(pf.ProgramError, match=r"L=40 limbs, level 39, and the parameters have 16; lower L"):
+        plan(listing_2(L=40), "f1-listing2", machine=machine, key_switch="set", security=0)
+
+
+def test_the_compiler_takes_no_key_switch_that_fails_too_often():
+    @pf.program(x=pf.Mod(65537).vector(4096), y=pf.Mod(65537).vector(4096))
+    def products(x, y):
+        z = x + x.rotate(1)
+        for _ in range(3):
+            z *= y
+        z = z * z
+        return z * y
+
+    planned = plan(products, machine=load("f1"))
+    rows = {row["name"]: row for row in planned.facts["key_switch"]["considered"]}
+    assert "it may fail with probability 2^-30" in rows["listing1"]["refused"]
+    assert planned.facts["log2_failure"] <= -128
+    assert products.simulate("f1")["cycles"] > 0
+    turned = pf.program(x=pf.Mod(65537).vector(4096))(lambda x: x + x.rotate(1))
+    done = turned.run({"x": list(range(4096))}, key_switch="auto")
+    assert done.correct
+    assert done.plan.facts["log2_failure"] <= -128
+    rows = {row["name"]: row for row in done.plan.facts["key_switch"]["considered"]}
+    assert "it may fail with probability 2^-38" in rows["listing1"]["refused"]
 
 
 PERMUTE = ("simulate", "permute", "--machine", "f1", "--params", "12", "--batch", "4", "--json")
@@ -149,6 +192,62 @@ def test_figure_9_divides_what_the_report_has(permuted):
     assert values["compulsory minimum"] == (traffic["hints"] + traffic["inputs_outputs"]) / 2**20
     watts = [row["value"] for row in beside if row["beside"][2] == "W"]
     assert sum(watts[:-1]) == pytest.approx(watts[-1]) == pytest.approx(report["power_w"])
+
+
+def test_compulsory_traffic_is_not_approached_where_hints_come_again(permuted):
+    """Section 8.2 speaks of whatever came or went for want of room; intermediates are a part of that."""
+    cell = "figure9a.not_compulsory.helr"
+    (bound,) = [figure["upper_bound"] for figure in PUBLISHED if figure["id"] == cell]
+    again = {**dict.fromkeys(permuted["traffic_bytes"], 0), "hints": 50, "hints_again": 50, "total": 100}
+    rows = figure_9("helr", "helr", {**permuted, "traffic_bytes": again, "not_compulsory_bytes": 50})
+    (row,) = [row for row in rows if row["id"] == cell]
+    assert row["value"] == 50.0 > bound
+    (beside,) = [row for row in rows if row["beside"] and row["beside"][1] == "helr, share of intermediates"]
+    assert beside["value"] == 0.0
+    # The paper excepts LoLa-CIFAR, and says so of its intermediates.
+    rows = figure_9("lola_cifar", "lola-cifar", permuted)
+    own = {row["id"] for row in rows if row["beside"] is None}
+    assert {id_ for id_ in own if not id_.startswith("figure9b")} == {"figure9a.intermediates.lola_cifar"}
+
+
+def test_every_row_of_a_program_names_the_readings_that_it_hangs_on(permuted):
+    rows = [*figure_9("helr", "helr", permuted), *utilisation({"one": 10.0})]
+    for row in rows:
+        assert {"crossbar=several", "a program of ours after the paper's source"} <= {
+            reading["name"] for reading in row["readings"]
+        }
+
+
+def test_a_scheduler_that_is_given_up_has_an_error_of_its_own():
+    kernel = _native.ResidueKernel.microbenchmark("permute", 12, 3, 16, 2)
+    with pytest.raises(pf.IntractableError, match="give it more time"):
+        load("f1").map(kernel, scheduler="csr", time_limit=1e-9)
+
+
+def test_figure_10_is_the_timeline_in_equal_parts():
+    class Drawn:
+        """Units are idle but for the multipliers in the last tenth; behind the last window stands a 0."""
+
+        def timeline(self):
+            names = ("ntt", "automorphism", "multiply", "add", "hbm", "register_output")
+            shares = {name: [0.0] * 401 for name in names} | {"multiply": [0.0] * 360 + [60.0] * 40 + [0.0]}
+            events = [
+                {"ph": "C", "name": f"{name}, busy %", "args": {"busy": share}}
+                for name, windows in shares.items()
+                for share in windows
+            ]
+            return json.dumps({"traceEvents": [{"ph": "X", "name": "ntt"}, *events]})
+
+    highest, *points = figure_10(load("f1"), "lola-mnist", Drawn())
+    # The first of both parts; two of a cluster's six units are multipliers.
+    assert (highest["id"], highest["value"]) == ("section8.highest", 92.5)
+    assert "with 20.0 % of the units at work" in highest["reason"]
+    curves = {}
+    for row in points:
+        curves.setdefault(row["point"]["curve"], []).append((row["point"]["at"], row["value"]))
+    assert set(curves) == {"ntt", "automorphism", "multiply", "add", "hbm"}
+    assert [at for at, _ in curves["ntt"]] == [2.5 + 5 * part for part in range(20)]
+    assert [share for _, share in curves["multiply"]] == [0.0] * 18 + [60.0] * 2
 
 
 def test_units_at_work_are_the_mean_of_all_units(permuted):

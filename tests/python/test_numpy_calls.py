@@ -104,7 +104,7 @@ def test_the_remedies_work():
 
 def test_keys_are_of_a_plan():
     for wrong in (5, None):
-        with pytest.raises(TypeError, match=r"Keys\.generate takes the plan of a program, .* done\.plan, or"):
+        with pytest.raises(pf.InputError, match=r"Keys\.generate takes the plan of a program, .* done\.plan, or"):
             pf.Keys.generate(wrong)
     done = traced("real", lambda x: x * x).run({"x": [0.5, 0, 0, 0]})
     assert pf.Keys.generate(done.plan).parameters.name == done.parameters

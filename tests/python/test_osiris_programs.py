@@ -278,6 +278,8 @@ def test_the_whole_network_is_timed_and_not_run(polyfabric):
     assert "sorting is a sequence of stages, which is timed, not run" in done.err
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--steps")
     assert "--steps is of a schedule without loops, and here rounds of sorting are loops" in done.err
+    done = polyfabric("simulate", "sorting", "--machine", "osiris", "--security", "200")
+    assert "osiris-bootstrap-IV has 128.0 bits of security" in " ".join(done.err.split())
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--schedule", "flat")
     assert "sorting is too long for a schedule without loops; leave --schedule out" in done.err
     done = polyfabric("simulate", "mlp", "--machine", "osiris", "--schedule", "flat")

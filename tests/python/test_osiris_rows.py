@@ -10,7 +10,7 @@ import pytest
 from polyfabric import _native
 from polyfabric.apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from polyfabric.apps.ckks_bootstrapping import FULL_SET
-from polyfabric.papers import osiris, osiris_choices, osiris_networks, osiris_steps
+from polyfabric.papers import osiris, osiris_choices, osiris_networks, osiris_roofline, osiris_steps
 from polyfabric.papers.osiris_networks import Timed
 from polyfabric.reports import Report
 from polyfabric.rounds import Body, Folded, Round, RoundProgram
@@ -28,6 +28,7 @@ REPORT = {
     "traffic_bytes": {"total": 1, "hints": 0, "hints_again": 0},
     "utilisation": {"hbm": 1.0, "ntt": 0.5, "automorphism": 0.1},
     "energy_j": 1e-3,
+    "off_chip_energy_j": 5e-4,
 }
 SORTING = RoundProgram("sorting", [Body("stage", None, 4)], [Round(0)] * 105)
 STAGES = Folded(
@@ -119,11 +120,13 @@ def test_what_rests_on_another_choice_names_it(rows):
         for words, row in own.items():
             if row["kind"] == "calibrated":
                 assert row["readings"] == []
-                assert row["reason"].startswith(osiris_choices.KNOWN), (name, words)
+                why = osiris_choices.SINGLE.why if words == osiris_choices.SINGLE.words else osiris_choices.KNOWN
+                assert row["reason"].startswith(why), (name, words)
             else:
                 assert (name, row["kind"]) == ("Bootstrap", "predicted_under_reading")
     names = {words: [reading["name"] for reading in row["readings"]] for words, row in beside["Bootstrap"].items()}
-    assert names["one prime of 40 bits a level"] == ["osiris-bootstrap-single: one prime of 40 bits a level"]
+    # The paper's note has double-prime scaling.
+    assert beside["Bootstrap"]["one prime of 40 bits a level"]["kind"] == "calibrated"
     assert names["one Hadamard unit"] == [osiris._CHAIN["name"], "hadamard=one"]
     single = beside["Sorting"]["one prime of 40 bits a level"]
     assert "osiris-bootstrap-IV-single" in single["reason"]
@@ -145,6 +148,82 @@ def test_every_program_is_timed_with_every_choice_that_applies_to_it(rows):
         assert of_machine | chains <= set(beside[name])
     assert set(beside["Sorting"]) == chains | {"steps by the fewest products", "diagonals from memory"}
     assert set(beside["ResNet-20"]) == {"one prime of 40 bits a level", "steps by the fewest products"}
+
+
+def test_a_point_of_figure_13_is_worth_what_its_time_is_and_says_what_it_counts(rows):
+    points = [row for row in rows if row["id"] == "figure13"]
+    by_program = {name: [row for row in points if row["beside"][1].startswith(f"{name}, ")] for name in PROGRAMS}
+    assert sum(map(len, by_program.values())) == len(points)
+    times = {
+        row["id"].split(".")[1]: row["kind"] for row in rows if row["id"].startswith("table3a") and not row["beside"]
+    }
+    ids = dict(
+        zip(
+            PROGRAMS,
+            ("bootstrap", "mult", "matvec", "mlp", "lola", "lenet", "helr", "sorting", "resnet20"),
+            strict=True,
+        )
+    )
+    for name, own in by_program.items():
+        # Each hoisting at both bandwidths, and the two amortised times at 1 TB/s.
+        assert len(own) == 3 * 3 * (1 if name.startswith("T_") else 2), name
+        for row in own:
+            assert row["kind"] == times[ids[name]], row
+            said = " ".join([row["reason"], *(reading["name"] for reading in row["readings"])])
+            assert osiris_roofline.TWO_A_BUTTERFLY["name"] in said
+            use = row["beside"][1].endswith(osiris_roofline.USE)
+            assert (osiris_roofline.ALL_MULTIPLIERS["name"] in said) == use
+
+
+def test_programs_of_ours_are_calibrated_and_the_papers_own_are_not(rows):
+    kinds = {}
+    for row in rows:
+        if row["id"].startswith("table3") and row["beside"] is None and not row["id"].endswith("improved"):
+            kinds.setdefault(row["id"].split(".")[1], set()).add(row["kind"])
+    ours = ("mlp", "lola", "lenet", "helr", "resnet20", "sorting")
+    assert kinds == {
+        **{name: {"calibrated"} for name in ours},
+        **{name: {"predicted_under_reading"} for name in ("bootstrap", "mult", "matvec")},
+    }
+
+
+def test_figure_13_has_the_ends_of_its_utilisation():
+    def row(program, hoisting, value):
+        place = ["Figure 13", f"{program}, {hoisting} hoisting, 2 TB/s: {osiris_roofline.USE}", "%"]
+        return {"id": "figure13", "beside": place, "value": value}
+
+    rows = [
+        row("MLP", "double", 30.0),
+        row("LoLA", "double", 20.0),
+        row("LoLA", "none", 1.0),
+        row("T_mult,a/s", "double", 90.0),
+    ]
+    least, most = osiris_roofline.least_and_most(rows)
+    assert (least["id"], least["value"], most["id"], most["value"]) == (
+        "figure13.utilisation.least",
+        20.0,
+        "figure13.utilisation.most",
+        30.0,
+    )
+    assert least["reason"].endswith("that of LoLA at 2 TB/s")
+    assert osiris_roofline.least_and_most([]) == []
+
+
+def test_the_gain_of_twice_the_bandwidth_is_that_of_the_fastest_hoistings():
+    rows = [
+        {"id": f"table3{part}.resnet20.{column}", "beside": None, "value": value, "kind": "calibrated", "readings": []}
+        for part, times in (("a", (9.0, 6.0, 8.0)), ("b", (7.0, 5.0, 4.0)))
+        for column, value in zip(("nh", "sh", "dh"), times, strict=True)
+    ]
+    (gain,) = [row for row in osiris._ratios(rows) if row["id"] == "section7.resnet20.2"]
+    assert (gain["value"], gain["kind"]) == (6.0 / 4.0, "calibrated")
+
+
+def test_bootstrapping_without_baby_steps_and_hoisting_names_its_readings(rows):
+    own = {row["id"]: {reading["name"] for reading in row["readings"]} for row in rows if "plain" in row["id"]}
+    plain = {osiris._CHAIN["name"], "hoisting=none", "steps=diagonals"}
+    counted = {osiris_roofline.TWO_A_BUTTERFLY["name"], osiris_roofline.ALL_MULTIPLIERS["name"]}
+    assert own == {"section7.plain": plain, "section7.plain.utilisation": plain | counted}
 
 
 def test_the_sets_of_choices_come_with_the_project():

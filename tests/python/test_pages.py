@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polyfabric as pf
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -23,6 +24,53 @@ def test_a_page_runs_as_it_stands(name: str) -> None:
     scope: dict[str, Any] = {}
     for block in blocks:
         exec(block, scope)
+
+
+def test_the_page_on_slots_runs_where_its_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "slots.md").read_text(encoding="utf-8")
+    (name, shown), *_ = re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)```", page, re.S)
+    (tmp_path / name).write_text(shown, encoding="utf-8")
+    # What is copied between the folders of its parties is in one.
+    (tmp_path / "all").mkdir()
+    for party in ("client", "sensor", "server"):
+        (tmp_path / party).symlink_to(tmp_path / "all")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "risk", raising=False)
+    scope: dict[str, Any] = {"values": [number / 30 for number in range(30)]}
+    for block in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(block, scope)
+    assert (tmp_path / "keys" / "server.key").exists()
+    assert (tmp_path / "server" / "result.out.ct").exists()
+
+
+def quoted(field: str) -> list[str]:
+    """The words in quotes of a field's row in the table of docs/slots.md, which are values of it."""
+    page = (ROOT / "docs" / "slots.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| (?:`{field}`|{field}) \|(.*)$", page, re.M)
+    return re.findall(r'`"([^"]+)"`', row)
+
+
+@pytest.mark.parametrize(
+    ("field", "name", "count"),
+    [("primes", "primes", 2), ("digits of the key switch", "gadget", 2), ("secret", "secret", 1)],
+)
+def test_words_of_the_table_of_own_sets_are_taken(field: str, name: str, count: int) -> None:
+    given = {
+        "ring_degree": 8192,
+        "q": [{"bits": 50}, {"bits": 40, "count": 2}],
+        "gadget": "per-limb",
+        "scale_log2": 40,
+        "secret": "uniform-ternary",
+        "noise_std": 3.2,
+    }
+    words = quoted(field)
+    assert len(words) == count
+    for number, word in enumerate(words):
+        changed = {"p": [{"bits": 50, "count": 3}]} if word == "one-digit" else {}
+        assert pf.SlotParameters.of("ckks", name=f"own-{number}", **{**given, **changed, name: word})
+    with pytest.raises(pf.Error):
+        pf.SlotParameters.of("ckks", name="own", **{**given, name: "another"})
 
 
 def test_the_first_programs_of_readme_are_files_of_the_examples() -> None:

@@ -9,12 +9,13 @@ import resource
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import polyfabric as pf
 import pytest
 from click.testing import CliRunner
 from polyfabric.computer import give_memory_back
-from polyfabric.papers import f1, f1_figures, morphling
+from polyfabric.papers import f1, f1_figures, morphling, strix
 from polyfabric.papers.rows import failed, predicted
 from polyfabric.reports import Report, rows
 
@@ -50,19 +51,37 @@ def test_a_program_that_fails_leaves_the_others(monkeypatch):
     def compiled(program, parameters, machine, key_switch):
         if program.name == "bgv-bootstrapping":
             raise FULL
-        report = {"seconds": 1e-3, "cycles": 1000, "lower_bound_cycles": 900, "traffic_bytes": {}}
-        return program, None, report
+        report = {"seconds": 1e-3, "cycles": 1000, "lower_bound_cycles": 900, "traffic_bytes": {"hints": 2**20}}
+        report["utilisation"] = {"hbm": 0.5}
+        return (
+            program,
+            SimpleNamespace(facts={"parameters": {"security_bits": 128.0}}),
+            report,
+        )
 
     monkeypatch.setattr(f1, "F1_PROGRAMS", {})
     monkeypatch.setattr(f1, "_compiled", compiled)
     monkeypatch.setattr(f1, "_composition", lambda planned, report: "why")
-    monkeypatch.setattr(f1, "_compilers_choice", lambda cell, *_: predicted(cell, 1.0, "why", ["Table 3", "x", "ms"]))
+    monkeypatch.setattr(f1, "_compilers_choice", lambda cell, *_: [predicted(cell, 1.0, "why", ["Table 3", "x", "ms"])])
     monkeypatch.setattr(f1, "figure_9", lambda *_: [])
     monkeypatch.setattr(f1, "units_at_work", lambda *_: 40.0)
     monkeypatch.setattr(f1, "table_5", lambda name, *_: [predicted(f"table5.{name}.ntt", 2.0, "why")])
-    found = {made["id"]: made for made in f1.applications(None) if made["beside"] is None}
+    rows_made = f1.applications(None)
+    found = {made["id"]: made for made in rows_made if made["beside"] is None}
+    beside = {made["beside"][1]: made["value"] for made in rows_made if made["beside"]}
+    assert beside["ckks-bootstrapping: memory traffic alone"] == 0.5
+    assert beside["ckks-bootstrapping with d2: key-switch hints, compulsory"] == 1.0
+    # Both readings of the crossbars stand there, and whose is whose is said.
+    named = {
+        made["beside"][1] if made["beside"] else made["id"]: {reading["name"] for reading in made["readings"]}
+        for made in rows_made
+    }
+    assert "crossbar=several" in named["table3.ckks_bootstrapping"]
+    assert "crossbar=one" in named["ckks-bootstrapping: crossbar=one"]
+    assert "crossbar=several" not in named["ckks-bootstrapping: crossbar=one"]
     assert found["table3.bgv_bootstrapping"]["failure"] == "the scratchpad is full"
-    assert found["figure9b.computation.bgv_bootstrapping"]["failure"] == "the scratchpad is full"
+    for lost in ("figure9b.computation", "figure9a.not_compulsory", "figure9a.hints"):
+        assert found[f"{lost}.bgv_bootstrapping"]["failure"] == "the scratchpad is full"
     assert found["table3.ckks_bootstrapping"]["value"] == 1.0
     assert found["table5.gmean.ntt"]["value"] == 2.0
     assert found["section8.utilisation"]["value"] == 40.0
@@ -71,14 +90,15 @@ def test_a_program_that_fails_leaves_the_others(monkeypatch):
 def test_a_program_that_the_other_scheduler_cannot_order_is_no_fault():
     class Machine:
         def map(self, planned, **options):
-            raise pf.MachineError(
-                "CSR is intractable for this program in the time given" if "scheduler" in options else "broken"
-            )
+            if "scheduler" in options:
+                raise pf.IntractableError("after 300.0 s")
+            raise FULL
 
     made = {each["id"]: each for each in f1_figures.table_5("db", Machine(), None, 1.0)}
     assert made["table5.db.csr"]["kind"] == "not_modelled"
     assert made["table5.db.csr"].get("failure") is None
-    assert made["table5.db.ntt"]["failure"] == "broken"
+    assert made["table5.db.csr"]["reason"] == "no order within 300 s: after 300.0 s"
+    assert made["table5.db.ntt"]["failure"] == "the scratchpad is full"
 
 
 def test_an_inference_that_fails_leaves_the_others(monkeypatch):
@@ -89,7 +109,7 @@ def test_an_inference_that_fails_leaves_the_others(monkeypatch):
             return Report("simulation", {"seconds": 0.5, "operations": 7})
 
     monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
-    monkeypatch.setattr(morphling, "_plan", lambda program, name, order, machine: (program.name, name, order))
+    monkeypatch.setattr(morphling, "element_plan", lambda program, name, order, machine: (program.name, name, order))
     made = morphling.applications(None)
     (lost,) = [each for each in made if each.get("failure")]
     assert (lost["id"], lost["value"]) == ("table6.vgg-9", None)
@@ -105,6 +125,26 @@ def test_an_inference_that_fails_leaves_the_others(monkeypatch):
     }
 
 
+def test_figure_7_has_every_ring_and_order(monkeypatch):
+    class Machine:
+        def simulate(self, planned):
+            if planned.kernel.lookups == 9948 and planned.parameters.name == strix.SETS[4096][0]:
+                raise FULL
+            return Report("simulation", {"seconds": 0.5, "operations": planned.kernel.lookups})
+
+    plan = strix.element_plan
+    monkeypatch.setattr(strix.machines, "load", lambda name: Machine())
+    # Of the machine's plan nothing but its kernel is asked.
+    monkeypatch.setattr(strix, "element_plan", lambda program, name, order, _: plan(program, name, order, None))
+    made = strix.applications(None)
+    assert [each["id"] for each in made if each.get("failure")] == ["figure7.100.4096"] * 2
+    cells = [each["id"] for each in made if each["beside"] is None]
+    assert cells == [
+        f"figure7.{depth}.{degree}" for depth in (20, 50, 100) for degree in strix.SETS for _ in strix.ORDERS
+    ]
+    assert all(reading["evidence"] for each in made for reading in each["readings"])
+
+
 def test_two_threads_share_the_inferences_and_one_alone_has_the_large_ones(monkeypatch):
     threads = {}
 
@@ -115,7 +155,7 @@ def test_two_threads_share_the_inferences_and_one_alone_has_the_large_ones(monke
             return Report("simulation", {"seconds": 0.5, "operations": 7})
 
     monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
-    monkeypatch.setattr(morphling, "_plan", lambda program, name, order, machine: (program.name, name, order))
+    monkeypatch.setattr(morphling, "element_plan", lambda program, name, order, machine: (program.name, name, order))
     made = morphling.applications(None)
     assert threads[True] == {threading.get_ident()}
     assert threads[False] - threads[True]
@@ -135,7 +175,7 @@ def test_what_is_no_fault_of_an_inference_ends_both_threads(monkeypatch):
             return Report("simulation", {"seconds": 0.5, "operations": 7})
 
     monkeypatch.setattr(morphling.machines, "load", lambda name: Machine())
-    monkeypatch.setattr(morphling, "_plan", lambda program, name, order, machine: (program.name, name, order))
+    monkeypatch.setattr(morphling, "element_plan", lambda program, name, order, machine: (program.name, name, order))
     with pytest.raises(KeyboardInterrupt):
         morphling.applications(None)
     assert len(called) < 5
@@ -182,6 +222,12 @@ def test_points_of_a_figure_are_drawn_as_its_curves(monkeypatch, tmp_path):
     assert (a.get_label(), list(a.get_xdata()), list(a.get_ydata())) == ("A", [1.0, 2.0, 4.0], [1.0, 2.0, 4.0])
     assert (b.get_label(), list(published.get_xdata())) == ("B", [2.0, 2.0])
     assert len(deviation.axes) == 1
+
+    # Papers' axes double from point to point; time goes evenly.
+    assert panels[0].get_xscale() == "log"
+    over_time = [point("A", at, "%", 1.0) for at in (10.0, 30.0, 50.0, 70.0, 90.0)]
+    _, drawn = Report("reproduction", {"paper": "P", "rows": [*ROWS[1:], *over_time]}).plot()
+    assert drawn.axes[0].get_xscale() == "linear"
 
     monkeypatch.setattr(command, "reproduction", lambda *_, **__: report)
     done = CliRunner().invoke(command.reproduce, ["p", "--plot", str(tmp_path / "p.svg")])

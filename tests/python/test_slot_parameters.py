@@ -155,7 +155,7 @@ def test_the_command_line_refuses_a_weak_file_too(command, tmp_path):
     ("make", "kind", "message"),
     [
         (lambda: pf.SlotParameters.load("nowhere.toml"), pf.ParameterError, "nowhere.toml: cannot read"),
-        (lambda: pf.SlotParameters.load(5), pf.InputError, "5 is no path; give one, such as 'mine.toml'"),
+        (lambda: pf.SlotParameters.load(5), pf.InputError, "named by its path, not by 5; give a str or a pathlib.Path"),
         (
             lambda: pf.SlotParameters.of("tfhe", **SMALL),
             pf.InputError,

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,16 @@ def compiled() -> machines.MappedSlots:
 
 def on_f1() -> Any:
     return REALS.plan("f1-12-L3", machine=machines.load("f1"), security=0)
+
+
+def piped(path: Path) -> Path:
+    os.mkfifo(path)
+    return path
+
+
+def with_descriptor(path: Path, write: Callable[[Path], None]) -> None:
+    with path.open("wb") as file:
+        write(Path(f"/dev/fd/{file.fileno()}"))
 
 
 def taken_up(folder: Path) -> pf.Report:
@@ -176,6 +188,16 @@ REPORTS = [
         lambda at: files.expect_folder(written(at / "file", "") / "folder"),
         "name another one",
         lambda at: files.expect_folder(at / "folder"),
+    ),
+    call(
+        lambda at: files.write_text(piped(at / "pipe"), "", private=True),
+        "name a file of your own",
+        lambda at: files.write_text(at / "file", "", private=True),
+    ),
+    call(
+        lambda at: with_descriptor(at / "file", lambda path: files.write_text(path, "")),
+        "name the file itself",
+        lambda at: files.write_text(at / "file", ""),
     ),
     call(
         lambda at: files.write_text(at / "none" / "file", ""),

@@ -88,14 +88,6 @@ pub fn decompose_level<T: Torus>(polynomial: &[T], gadget: Gadget, level: u32, d
     }
 }
 
-/// All digits of a polynomial: `levels` polynomials of N digits, the most significant level first.
-pub fn decompose_polynomial<T: Torus>(polynomial: &[T], gadget: Gadget, digits: &mut [i32]) {
-    assert_eq!(digits.len(), polynomial.len() * gadget.levels as usize, "levels · N digits");
-    for (level, out) in digits.chunks_exact_mut(polynomial.len()).enumerate() {
-        decompose_level(polynomial, gadget, level as u32, out);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     //! Are the digits the signed representation of the nearest multiple of q/β^l?
@@ -113,7 +105,9 @@ mod tests {
         let mut values = torus_vector::<T>(COUNT, log2_base);
         values[..4].copy_from_slice(&[0, 1, 1 << (T::BITS - 1), u64::MAX].map(T::from_u64));
         let mut digits = vec![0; COUNT * levels as usize];
-        decompose_polynomial(&values, gadget, &mut digits);
+        for (level, digits) in digits.chunks_exact_mut(COUNT).enumerate() {
+            decompose_level(&values, gadget, level as u32, digits);
+        }
         let mut scalar = vec![0; levels as usize];
         for (i, &value) in values.iter().enumerate() {
             decompose_scalar(value, gadget, &mut scalar);

@@ -82,10 +82,11 @@ impl<T: Torus> ExternalProduct<T> {
         error_bound(degree, digit, rows, T::BITS) + key_error_bound(degree, digit, rows, T::BITS) + self.rounding_unit()
     }
 
-    /// How far the rounding to the torus may be off, in units of 1/q: by at most a half where there is one rounding; by 2^r where
-    /// two roundings to multiples of 2^r, r ≤ 2, take the place of a reduction, far under the noise of any ciphertext.
+    /// How far the rounding to the torus may be off, in units of 1/q: by at most a half where there is one rounding; by 1.5 · 2^r where
+    /// two take the place of a reduction, r ≤ 2, far under the noise of any ciphertext. The last is to a multiple of 2^r. The first is of one of two products, which may be √2
+    /// of the largest sum, 2^(51 + r): past that numbers are 2^(r + 1) apart.
     fn rounding_unit(&self) -> f64 {
-        self.rounding.map_or(0.5, |rounding| f64::from(1 << rounding))
+        self.rounding.map_or(0.5, |rounding| 1.5 * f64::from(1 << rounding))
     }
 
     /// Memory for one thread.

@@ -7,7 +7,6 @@
 
 mod lexer;
 mod location;
-mod names;
 pub mod rns;
 pub mod tfhe;
 

@@ -10,6 +10,7 @@ mod exceptions {
     import_exception!(polyfabric.errors, FileError);
     import_exception!(polyfabric.errors, InputError);
     import_exception!(polyfabric.errors, InternalError);
+    import_exception!(polyfabric.errors, IntractableError);
     import_exception!(polyfabric.errors, MachineError);
     import_exception!(polyfabric.errors, NoiseError);
     import_exception!(polyfabric.errors, ParameterError);
@@ -26,6 +27,8 @@ pub enum Kind {
     Input,
     /// A defect of Polyfabric itself.
     Internal,
+    /// A program of which a scheduler found no order in the time given.
+    Intractable,
     /// A machine description, or a program that a machine does not take.
     Machine,
     /// A program that exceeds its noise budget.
@@ -83,6 +86,7 @@ impl From<Failure> for PyErr {
             Kind::File => exceptions::FileError::new_err(message),
             Kind::Input => exceptions::InputError::new_err(message),
             Kind::Internal => exceptions::InternalError::new_err(message),
+            Kind::Intractable => exceptions::IntractableError::new_err(message),
             Kind::Machine => exceptions::MachineError::new_err(message),
             Kind::Noise => exceptions::NoiseError::new_err(message),
             Kind::Parameter => exceptions::ParameterError::new_err(message),

@@ -281,13 +281,23 @@ impl PyServerKey {
         detached(py, || written(&*self.compressed, path.as_deref()))
     }
 
-    /// Reads the transport form, of a file or of its bytes, and expands it.
+    /// Reads the transport form, of a file or of its bytes, and expands it, unless that takes more than `limit` bytes.
     #[staticmethod]
-    #[pyo3(signature = (source, progress = None))]
-    fn load(py: Python<'_>, source: Source, progress: Option<Py<PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (source, progress = None, limit = None))]
+    fn load(py: Python<'_>, source: Source, progress: Option<Py<PyAny>>, limit: Option<u64>) -> PyResult<Self> {
         let callback = Callback::new(progress);
         detached(py, || {
-            let compressed = source.read().map_err(Failure::of(Kind::File))?;
+            let compressed: AnyCompressedServerKey = source.read().map_err(Failure::of(Kind::File))?;
+            let (set, wanted) = (compressed.parameters(), compressed.expanded_bytes());
+            if let Some(left) = limit.filter(|&limit| wanted > limit) {
+                let (name, set) = (source.name(), set.name());
+                let [wanted, left] = [wanted, left].map(|bytes| bytes as f64 / f64::from(1 << 20));
+                let message = format!(
+                    "{name}: its keys, of parameter set {set}, are expanded to {wanted:.1} MiB, but {left:.1} MiB of memory are left; use a computer \
+                     with more memory, or keys of a smaller set"
+                );
+                return Err(Failure::new(Kind::Run, message));
+            }
             Ok(Self::expand(compressed, source.name(), &callback))
         })
     }

@@ -26,7 +26,11 @@ use std::sync::Arc;
 pub struct PyMachine(Arc<Description>);
 
 pub fn refused(error: machines::MachineError) -> Failure {
-    Failure::new(Kind::Machine, error)
+    let kind = match error {
+        machines::MachineError::Intractable { .. } => Kind::Intractable,
+        _ => Kind::Machine,
+    };
+    Failure::new(kind, error)
 }
 
 pub fn json(data: &impl Serialize) -> Result<String, Failure> {

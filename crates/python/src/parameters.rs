@@ -93,7 +93,7 @@ impl PyParameters {
         .collect()
     }
 
-    /// What a look-up carries of a fresh ciphertext, and of another's result, key-switched, as JSON: message bits, and how one fails, for every key.
+    /// What a look-up carries of a fresh ciphertext, and of another's result, key-switched, as JSON: message bits, and how one fails, for [`noise::Keys::Accepted`].
     fn capacities(&self) -> PyResult<String> {
         Ok(serde_json::to_string(&capacities(&self.0)).map_err(Failure::of(Kind::Internal))?)
     }

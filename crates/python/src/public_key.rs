@@ -38,6 +38,13 @@ impl PyPublicKey {
         detached(py, || Ok(Self(AnyPublicKey::generate(&client.key).map_err(Failure::of(Kind::Run))?)))
     }
 
+    /// Fails unless it is of `client`, or of a key of its generation.
+    fn expect_client(&self, client: &PyClientKey) -> PyResult<()> {
+        let (own, set) = (client.key.generation(), client.key.parameters().name());
+        let same = own.expect("the client key", self.0.generation(), "the public key", set);
+        Ok(same.map_err(Failure::of(Kind::File))?)
+    }
+
     #[getter]
     fn parameters(&self) -> PyParameters {
         PyParameters(self.0.parameters().clone())

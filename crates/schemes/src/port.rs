@@ -75,8 +75,25 @@ pub struct OtherPort {
     pub needed: Box<Port>,
 }
 
-/// Longest name written.
+/// Longest name, in bytes.
 const MAX_NAME: usize = 256;
+
+/// What a program, an input or an output may be called: names are files' names everywhere, and stand in texts as they are.
+pub const NAMES: &str = "one has up to 256 letters, digits and _ - + . alone";
+
+/// What is wrong with a name, if anything is.
+pub fn name_problem(name: &str) -> Option<&'static str> {
+    let printable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
+    if name.is_empty() {
+        Some("is empty")
+    } else if name.len() > MAX_NAME {
+        Some("is longer than 256 bytes")
+    } else if !name.chars().all(printable) {
+        Some("holds characters other than letters, digits and _ - + .")
+    } else {
+        None
+    }
+}
 
 /// The part of a name that is written.
 fn written(name: &str) -> &str {
@@ -129,7 +146,11 @@ impl Port {
             }
             let mut bytes = vec![0; length];
             reader.bytes("a name", &mut bytes)?;
-            String::from_utf8(bytes).map_err(|_| FormatError::Content("a name is not UTF-8"))
+            // It stands in messages: none of a file's own control characters may.
+            let name = String::from_utf8(bytes).ok().filter(|name| name_problem(name).is_none());
+            name.ok_or(FormatError::Content(
+                "a name is empty, or holds characters other than letters, digits and _ - + .",
+            ))
         };
         let (program_name, name) = (name()?, name()?);
         Ok(Self { program: ProgramHash(program), program_name, direction, name })

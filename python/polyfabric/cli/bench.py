@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from .. import benchmark
-from .console import grid, out, print_grid, print_json, security_warnings
+from ..reports.tables import print_table
+from .console import grid, out, print_json, security_warnings
 
 
 @click.command()
@@ -31,5 +32,5 @@ def bench(*, as_json: bool) -> int:
         )
         for row in found:
             table.add_row(row.operation, row.parameters, f"{row.milliseconds:.3g}", "right" if row.right else "wrong")
-        print_grid(out(), table)
+        print_table(out(), table)
     return 0 if all(row.right for row in found) else 1

@@ -9,18 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import SecurityWarning
-
-GAP = 2
-"""Spaces between the columns of a table."""
-
-LEAST_TEXT = 16
-"""Characters that a column of text is folded to, before a table is too wide."""
+from ..reports.tables import GAP
 
 BAD = "bold red"
 """The style of what is wrong."""
@@ -97,23 +91,3 @@ def grid(*columns: str, title: str | None = None, left: int = 1) -> Table:
             no_wrap=index == 0 or index >= left,
         )
     return table
-
-
-def print_grid(console: Console, table: Table) -> None:
-    """A table; where the terminal is too narrow for its numbers, its rows one under the other, each figure in a line of its own."""
-    wide = [max(cell_len(str(cell)) for cell in (column.header, *column.cells)) for column in table.columns]
-    least = [
-        size if column.no_wrap else min(size, LEAST_TEXT) for size, column in zip(wide, table.columns, strict=True)
-    ]
-    needed, own = sum(least) + GAP * len(least), console.width
-    if needed <= own or not console.is_terminal:
-        console.width = max(needed, own)
-        console.print(table)
-        console.width = own
-        return
-    headers = [str(column.header).strip() for column in table.columns]
-    longest = max(map(cell_len, headers))
-    for first, *others in zip(*(column.cells for column in table.columns), strict=True):
-        console.print(styled((str(first), "bold")))
-        for header, cell in zip(headers[1:], others, strict=True):
-            console.print(f"  {header:<{longest}}  {cell}")

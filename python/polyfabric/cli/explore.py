@@ -43,6 +43,7 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
 @click.option(
     "--results",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=places.file,
     metavar="FILE",
     help="Add every point to this file as it is found; what it holds is not computed again.",
 )

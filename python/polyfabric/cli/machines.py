@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from ..machines import Machine, load, names
-from .console import grid, out, print_grid, print_json, styled
+from ..reports.tables import print_table
+from .console import grid, out, print_json, styled
 
 
 @click.command()
@@ -24,7 +25,7 @@ def machines(name: str | None, *, as_json: bool) -> None:
         for machine in found:
             d = machine.to_dict()
             table.add_row(d["name"], d["title"], _figure(d["clock"]), *_totals(machine))
-        print_grid(out(), table)
+        print_table(out(), table)
         return
     data = load(name).to_dict()
     if as_json:
@@ -51,21 +52,21 @@ def _show(data: dict[str, Any]) -> None:
     table = grid("figure", "value", "kind", "source", left=4)
     for key, figure in _flat(data):
         table.add_row(key, _figure(figure), "input" if figure.get("input") else "", figure["source"])
-    print_grid(console, table)
+    print_table(console, table)
     laws = grid("component", "as many as", "grows with", "beside", "source", left=5)
     for name, component in data["components"].items():
         count, size = component.get("count", "1"), component.get("size", {})
         known = count if isinstance(count, str) else _figure(count)
         laws.add_row(name, known, size.get("of", "-"), size.get("at", "-"), size.get("source", "-"))
     console.print()
-    print_grid(console, laws)
+    print_table(console, laws)
     held = grid("component", "has this area and power for", left=2)
     for name, component in data["components"].items():
         for key, values in component.get("holds_for", {}).items():
             held.add_row(name, f"{key} = {' or '.join(map(str, values if isinstance(values, list) else [values]))}")
     if held.row_count:
         console.print()
-        print_grid(console, held)
+        print_table(console, held)
     for name, component in data["components"].items():
         if "includes" in component:
             console.print(f"\n{name}: its power is that of the memory of {', '.join(component['includes'])} too")

@@ -14,10 +14,11 @@ from ..errors import InputError
 from ..machines import load
 from ..parameters import ParameterSet, all_sets, named, slot_sets
 from ..progress import bars, working
+from ..reports.tables import print_table
 from ..reports.units import bytes_text, probability, security
 from ..slot_parameters import SlotParameters, is_file
 from ..trials import trials
-from .console import grid, out, print_grid, print_json, styled, warning_line
+from .console import grid, out, print_json, styled, warning_line
 from .params_gpu import show_gpu_elements, show_gpu_slots
 
 MOST_MESSAGE_BITS = 6
@@ -143,7 +144,7 @@ def params(
     if as_json:
         print_json([s.to_dict() for s in sets])
         return
-    print_grid(out(), _table(sets))
+    print_table(out(), _table(sets))
     out().print(
         f"\nmessage bits: the widest padded message of which a look-up fails with 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most, the default, fresh (direct) "
         "and after a key switch (chained); beside it what that fails with, of none a single bit.\n"
@@ -189,7 +190,7 @@ def _table(sets: list[ParameterSet]) -> Table:
             str(d["ring_degree"]),
             f"2^{d['bootstrap_gadget']['log2_base']}·{d['bootstrap_gadget']['levels']}",
             "-" if switch is None else f"2^{switch['log2_base']}·{switch['levels']}",
-            security(d["security_bits"]),
+            security(d["security_bits"]) if d["security_bits"] else "unknown",
             bits_text(direct["message_bits"]),
             probability(direct["log2_failure"], digits=0),
             "-" if chained is None else bits_text(chained["message_bits"]),
@@ -228,7 +229,7 @@ def _slot_sets(sets: list[dict[str, Any]], *, detailed: bool) -> None:
             _estimated(s["estimated_bits"]),
             s["family"],
         )
-    print_grid(out(), table)
+    print_table(out(), table)
     if not detailed:
         out().print(
             "\nsecurity: the smaller of the published tables' and the lattice estimator's; estimator: what that gives, - where it was not run.\n"
@@ -262,7 +263,7 @@ def _findings(machine: str, found: list[dict[str, Any]]) -> None:
             probability(f["log2_failure"]),
             probability(f["log2_failure_exact"]),
         )
-    print_grid(out(), table)
+    print_table(out(), table)
     out().print(
         f"\ntransform noise: standard deviation that {machine}'s fixed-point transform adds to a coefficient in one "
         f"external product, as a fraction of the torus. fits: fails with 2^{_native.DEFAULT_FAILURE_LOG2:.0f} at most, the default; "
@@ -296,8 +297,9 @@ def _detail(chosen: ParameterSet) -> None:
     for key, value in data["figures"].items():
         shown = f"2^{value['log2_base']}, {value['levels']} levels" if isinstance(value, dict) else str(value)
         table.add_row(key, shown, data["sources"].get(key, "-"))
-    print_grid(console, table)
-    console.print(f"security {security(data['security_bits'])} bits", end="")
+    print_table(console, table)
+    bits = data["security_bits"]
+    console.print(f"security {security(bits)} bits" if bits else "security unknown", end="")
     claimed = data["claimed_security_bits"]
     stated = f"; its source states {claimed}" if claimed is not None else ""
     console.print(f"{stated}; the lattice estimator gives {_estimated(data['estimated_bits'])}")

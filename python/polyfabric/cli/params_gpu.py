@@ -6,8 +6,9 @@ from typing import Any
 
 from rich.table import Table
 
+from ..reports.tables import print_table
 from ..reports.units import bytes_text, number, scaled
-from .console import grid, out, print_grid
+from .console import grid, out
 
 
 def show_gpu_elements(found: dict[str, Any]) -> None:
@@ -54,6 +55,6 @@ def _show(found: dict[str, Any], table: Table) -> None:
         out().print(f"card here: {found['card']}")
     else:
         out().print(f"figures are for an {found['estimated_for']}; {found['no_card']}")
-    print_grid(out(), table)
+    print_table(out(), table)
     for reason in dict.fromkeys(row["reason"] for row in found["sets"] if not row["served"]):
         out().print(f"not served: {reason}")

@@ -138,7 +138,7 @@ from .run_options import RunOptions
 def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above, by the names of `RunOptions`
     """Run PROGRAM on encrypted data and compare with the clear result.
 
-    PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, deepcnn-20-digits or xgboost-digits (trained models),
+    PROGRAM is digits, life, adder, nn-20, -50 or -100, deepcnn-20, -50 or -100, vgg-9, xgboost, deepcnn-20-digits or xgboost-digits (trained models),
     pbs, pbs+ks, keyswitch (TFHE), logistic-regression,
     lola-mnist, lola-mnist-encrypted, lola-cifar, lola-cifar-reduced, helr, mlp, lola, lenet,
     resnet20, helr-1024, sorting, amortised-products, amortised-matrices (reduced twins of these five, unless --params names the paper's set),

@@ -7,9 +7,10 @@ from typing import Any
 from rich.console import Console
 
 from ..reports.rows import circuit_privacy
+from ..reports.tables import print_table
 from ..reports.units import bytes_text, probability, scaled
 from ..schemes.elements import ElementResult
-from .console import BAD, grid, print_grid, styled
+from .console import BAD, grid, styled
 
 SHOWN = 24
 """Values of an output that are printed."""
@@ -21,7 +22,7 @@ def show(console: Console, result: ElementResult) -> None:
     table = grid("output", "decrypted", "expected", left=3)
     for name, values in result.outputs.items():
         table.add_row(name, _short(values), _short(result.expected[name]))
-    print_grid(console, table)
+    print_table(console, table)
     verdict = ("equal to the clear program", "green") if result.correct else ("differs from the clear program", BAD)
     console.print(styled("result       ", verdict))
     show_common(console, result)

@@ -7,10 +7,11 @@ from typing import Any
 from rich.console import Console
 
 from ..reports.slots import failure
+from ..reports.tables import print_table
 from ..reports.units import bytes_text, scaled, security
 from ..schemes.plan import magnitude
 from ..schemes.slots import SlotResult
-from .console import BAD, grid, print_grid, styled
+from .console import BAD, grid, styled
 
 SHOWN = 6
 """Numbers of an output that are printed."""
@@ -27,7 +28,7 @@ def show(console: Console, result: SlotResult) -> None:
         error, bound = result.error[name], result.bound[name]
         figures = (f"{error:.0f}",) if exact else (f"{error:.1e}", f"{bound:.1e}")
         table.add_row(name, _short(values), _short(result.expected[name]), *figures)
-    print_grid(console, table)
+    print_table(console, table)
     show_common(console, result)
 
 

@@ -14,14 +14,15 @@ from ..language.types import MOST_ELEMENTS
 from ..machines import Kernel, Mapped, MappedSlots, load
 from ..progress import working
 from ..reports import Report
+from ..reports.tables import print_table
 from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slots import SlotPlan
 from . import places
-from .console import grid, out, print_grid, print_json, security_warnings, warning_line
+from .console import grid, out, print_json, security_warnings, warning_line
 from .machine_choices import machine_choices
-from .simulate_rounds import folded, steps
+from .simulate_rounds import folded, is_given, steps
 
 BATCH = 64
 """Ciphertexts of a built-in program, unless another number is asked for."""
@@ -153,7 +154,7 @@ def simulate(
 ) -> None:
     """Time PROGRAM on a machine, from a checked schedule of all its operations. What `run` refuses is refused.
 
-    PROGRAM is digits, life, adder, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
+    PROGRAM is digits, life, adder, nn-20, -50 or -100, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
     bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, helr-1024, sorting, mlp, lola, lenet,
     resnet20, amortised-products, amortised-matrices, ckks-bootstrapping (CKKS), ntt,
     automorphism, multiply, permute (operations on residues, with --params 12, 13, 14 or 15 for the ring degree's log2), or your own:
@@ -181,10 +182,13 @@ def simulate(
             "--key-switch": key_switch,
             "--save": save_file,
             "--load": load_file,
+            "--max-failure": max_failure,
+            **{f"--{name.replace('_', '-')}": choice for name, choice in choices.items()},
             **({"--timeline": timeline, "--report": folder} if schedule == "shorter" else {}),
         }
         written = {"--timeline": timeline, "--report": folder}
-        folded(program, parameters, machine, flat, written, shorter=schedule == "shorter", as_json=as_json)
+        shorter = schedule == "shorter"
+        folded(program, parameters, machine, flat, written, security=security, shorter=shorter, as_json=as_json)
         return
     options = PlanOptions(
         parameters=parameters, machine=machine, max_failure=max_failure, security=security, key_switch=key_switch
@@ -235,7 +239,7 @@ def simulate(
         for group in groups:
             table.add_row(group["hint"] or "-", f"{group['operations']:,}", f"{group['instructions']:,}")
         out().print()
-        print_grid(out(), table)
+        print_table(out(), table)
     for path in filter(None, (timeline, folder, stream_file, save_file)):
         out().print(f"\nwritten: {path}")
 
@@ -247,7 +251,7 @@ def _planned(program: str, options: PlanOptions, batch: int | None, of_programs:
             raise InputError(f"--key-switch is for whole programs; {program} has the one of table 4, leave it out")
         of_programs = {"--security": options.security, "--max-failure": options.max_failure, **of_programs}
         for option, given in of_programs.items():
-            if given not in (None, False):
+            if is_given(given):
                 raise InputError(
                     f"{option} is for whole programs; {program} is operations on numbers drawn at random, leave it out"
                 )
@@ -256,7 +260,7 @@ def _planned(program: str, options: PlanOptions, batch: int | None, of_programs:
     if program == "digits":
         from ..apps.digits.classify import prepare
 
-        return prepare(batch or 1, options.machine, options.parameters, options.max_failure)[0]
+        return prepare(batch or 1, options)[0]
     if program in _native.built_in_names():
         batch = batch or BATCH
     return programs.planned(program, options, batch)
@@ -291,4 +295,4 @@ def _operations(console: Console, planned: SlotPlan) -> None:
         cells = [sum(count for other, held, count in rows if (other, held) == (name, level)) for level in limbs]
         table.add_row(name, *[f"{cell:,}" if cell else "-" for cell in cells])
     console.print()
-    print_grid(console, table)
+    print_table(console, table)

@@ -14,7 +14,13 @@ from ..execution import plan
 from ..machines import Machine
 from ..progress import bars, working
 from ..reports import Report
-from .console import grid, out, print_grid, print_json, security_warnings
+from ..reports.tables import print_table
+from .console import grid, out, print_json, security_warnings
+
+
+def is_given(value: object) -> bool:
+    """Whether an option is given; one of 0 is."""
+    return value is not None and value is not False
 
 
 def folded(
@@ -24,13 +30,14 @@ def folded(
     of_flat: Mapping[str, Any],
     files: Mapping[str, Path | None],
     *,
+    security: float | None,
     shorter: bool,
     as_json: bool,
 ) -> None:
     """Times a program of rounds, also without loops if the `shorter` schedule is asked for; `of_flat` are the options that loops do not take, by name, and
     `files` those that name what is written."""
     for option, value in of_flat.items():
-        if value:
+        if is_given(value):
             alone = (
                 f"leave it out, or take --schedule flat of {program}"
                 if program not in programs.ONLY_ROUNDS
@@ -41,8 +48,8 @@ def folded(
             )
     build, own = programs.ROUNDS[program]
     with security_warnings(), bars() as progress:
-        found = rounds.simulated(build(), parameters or own, machine, progress)
-    flat = _flat(program, parameters or own, machine) if shorter else None
+        found = rounds.simulated(build(), parameters or own, machine, progress, security=security)
+    flat = _flat(program, parameters or own, machine, security) if shorter else None
     timeline, folder = files["--timeline"], files["--report"]
     if timeline is not None:
         found.report.timeline(timeline)
@@ -68,7 +75,7 @@ def folded(
             f"{body['traffic_bytes'] / 1e9:.3g}",
         )
     console.print()
-    print_grid(console, table)
+    print_table(console, table)
     console.print(
         f"\n{data['rounds']:,} rounds with {data['bootstraps']:,} bootstraps: {data['report']['seconds']:.4g} s on {found.machine}, set {found.parameters}; "
         f"{data['held_events']:,} events for {data['report']['events']:,}"
@@ -87,13 +94,13 @@ def found_of(data: Mapping[str, Any]) -> str:
     return f"{data['made_of']}; {words}: the {data['shorter']} one is shorter"
 
 
-def _flat(program: str, parameters: str, machine: Machine) -> Report:
+def _flat(program: str, parameters: str, machine: Machine, security: float | None) -> Report:
     """The report of the schedule without loops."""
     whole = programs.on_slots(program, parameters)
     if whole is None:
         raise InputError(f"{program} has no schedule without loops; leave --schedule out")
     with security_warnings(), working(f"mapping {program} onto {machine.name} without loops and checking every event"):
-        return machine.simulate(plan(whole, parameters, machine=machine, key_switch="set", security=0))
+        return machine.simulate(plan(whole, parameters, machine=machine, key_switch="set", security=security))
 
 
 def steps(console: Console, tried: list[dict[str, Any]]) -> None:
@@ -119,4 +126,4 @@ def steps(console: Console, tried: list[dict[str, Any]]) -> None:
                 f"{figures['memory_busy']:.0%}" if known else "",
                 "taken" if way["width"] == matrix["width"] else "",
             )
-    print_grid(console, table)
+    print_table(console, table)

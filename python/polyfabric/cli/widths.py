@@ -12,8 +12,9 @@ from ..files import write_text
 from ..machines import load
 from ..parameters import named
 from ..progress import bars
+from ..reports.tables import print_table
 from . import places
-from .console import grid, out, print_grid, print_json
+from .console import grid, out, print_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,7 +74,7 @@ def _formats(found: dict[str, Any]) -> None:
     for part in derived["formats"]:
         form = f"FixedPoint{part['width']}({part['integer_bits']}, {part['fraction_bits']})"
         table.add_row(NAMES[part["part"]], form, f"2^{part['log2_deviation']:.2f}", str(part["measured_integer_bits"]))
-    print_grid(out(), table)
+    print_table(out(), table)
     out().print(f"limit of each: a variance of 2^{derived['log2_limit']:.2f}, of {derived['judge']}s")
     out().print(f"all three together: {derived['share']:.2f} of half of the bound")
     if found["log2_failure"] is not None:

@@ -22,8 +22,8 @@ MOST_SLOTS = 1 << 20
 RING_SLOTS = 1 << 15
 """Of the largest ring that parameters come with, as messages say; one of one's own may have more."""
 
-MOST_TORUS_BITS = 62
-"""Of a fraction, whose multiples are counted in a word."""
+MOST_TORUS_BITS = 30
+"""Of a fraction, as much as programs take: a weight of 2^bits must not leave a word, as in the Rust half."""
 
 FARTHEST = 1 << 40
 """From 0: as far as a value of TFHE's look-ups and sums may lie, as in the Rust half."""

@@ -1,4 +1,4 @@
-"""F1's table 3, with figure 9 and table 5 of each program."""
+"""F1's table 3, with figure 9 and table 5 of each program, and figure 10 of one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,25 @@ from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
 from ..reports import units
 from ..schemes.slots import SlotPlan
-from .f1_figures import AUTHORS_PROGRAM, beside_figure_9, figure_9, table_5, table_5_means, units_at_work, utilisation
+from .f1_figures import (
+    AUTHORS_PROGRAM,
+    FIGURE_10,
+    PROGRAM,
+    beside_figure_9,
+    figure_9,
+    figure_10,
+    table_5,
+    table_5_means,
+    units_at_work,
+    utilisation,
+)
 from .rows import failed, predicted
 
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
-    """F1's table 3, the time of one run of each program from the first load to the last store, and figure 9 and table 5 of each."""
+    """F1's table 3, the time of one run of each program from the first load to the last store, and figure 9 and table 5 of each.
+
+    Beside it stand the key switch that the compiler chooses, some by name, the crossbars' other reading, and what memory alone would take."""
     machine = machines.load("f1")
     rows, variants = [], []
     busy: dict[str, float] = {}
@@ -34,12 +47,19 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
         try:
             program, planned, report = _compiled(build(), parameters, machine, "set")
         except Error as error:
-            lost = [cell, *beside_figure_9(name)]
+            lost = [cell, *beside_figure_9(name), *(["section8.highest"] if name == FIGURE_10 else [])]
             rows += [failed(each, error) for each in lost]
             continue
-        rows.append(predicted(cell, report["seconds"] * 1e3, _composition(planned, report), readings=[AUTHORS_PROGRAM]))
-        rows.append(_compilers_choice(cell, program, parameters, machine))
+        rows.append(predicted(cell, report["seconds"] * 1e3, _composition(planned, report), readings=PROGRAM))
+        rows.append(_memory_alone(cell, program.name, report))
+        rows += _compilers_choice(cell, program, parameters, machine)
+        for key_switch in _BY_NAME.get(cell, ()):
+            rows += _by_name(cell, program, parameters, machine, key_switch)
+        if cell not in _TOO_LARGE:
+            rows.append(_other_crossbars(cell, program, parameters))
         rows += figure_9(name, program.name, report)
+        if name == FIGURE_10:
+            rows += figure_10(machine, program.name, machine.simulate(planned))
         busy[program.name] = units_at_work(machine, report)
         if cell not in _TOO_LARGE:
             variants += table_5(name, machine, planned, report["seconds"])
@@ -61,6 +81,7 @@ def _compiled(
 ) -> tuple[SlotProgram, SlotPlan, dict[str, Any]]:
     """A program with its plan for a machine and the report of its schedule there."""
     planned = to_be_timed(program, parameters, machine, key_switch)
+    # Without its schedule, which takes gigabytes.
     return program, planned, machine.simulate(planned).to_dict()
 
 
@@ -72,14 +93,24 @@ def to_be_timed(program: SlotProgram, parameters: str, machine: machines.Machine
         return plan(program, parameters, machine=machine, key_switch=key_switch, max_failure=0.0 if exact else None)
 
 
-def _compilers_choice(cell: str, program: SlotProgram, parameters: str, machine: machines.Machine) -> dict[str, Any]:
-    """The row beside a program's: the same with the key switch that the compiler chooses."""
+def _memory_alone(cell: str, what: str, report: dict[str, Any]) -> dict[str, Any]:
+    """The row beside a program's: what its traffic takes at the memory's full rate."""
+    place = ["Table 3", f"{what}: memory traffic alone", "ms"]
+    milliseconds = 1e3 * report["seconds"] * report["utilisation"]["hbm"]
+    return predicted(cell, milliseconds, "the time in which its channels are at work", place, readings=PROGRAM)
+
+
+def _compilers_choice(
+    cell: str, program: SlotProgram, parameters: str, machine: machines.Machine
+) -> list[dict[str, Any]]:
+    """The rows beside a program's: the same with the key switch that the compiler chooses, and the estimate by which it does."""
     place = ["Table 3", f"{program.name}: the compiler's key switch", "ms"]
     try:
         _, planned, report = _compiled(program, parameters, machine, "auto")
     except Error as error:
-        return failed(cell, error, place)
+        return [failed(cell, error, place)]
     choice, security = planned.facts["key_switch"], planned.facts["parameters"]["security_bits"]
+    seconds = {row["name"]: row["seconds"] for row in choice["considered"] if "refused" not in row}
     estimates = [
         f"{row['name']} refused" if "refused" in row else f"{row['name']} {1e3 * row['seconds']:.3g}"
         for row in choice["considered"]
@@ -88,11 +119,54 @@ def _compilers_choice(cell: str, program: SlotProgram, parameters: str, machine:
         f"key switch {choice['name']} by the least estimate (ms): {', '.join(estimates)}; "
         f"{units.security(security)} bits of security; {_composition(planned, report)}"
     )
-    return predicted(cell, report["seconds"] * 1e3, reason, place, readings=[AUTHORS_PROGRAM])
+    made = predicted(cell, report["seconds"] * 1e3, reason, place, readings=PROGRAM)
+    place = ["Table 3", f"{program.name}: estimate of the compiler's key switch, {choice['name']}", "ms"]
+    reason = "of the groups by units, ports and memory, before there is a schedule"
+    return [made, predicted(cell, seconds[choice["name"]] * 1e3, reason, place, readings=PROGRAM)]
+
+
+_BY_NAME = {
+    "table3.bgv_bootstrapping": ("listing1", "d8", "d2", "d1"),
+    "table3.ckks_bootstrapping": ("d8", "d2", "d1"),
+}
+"""Key switches beside the set's own, of programs of many limbs: those of few digits leave the set less security."""
+
+
+def _by_name(
+    cell: str, program: SlotProgram, parameters: str, machine: machines.Machine, key_switch: str
+) -> list[dict[str, Any]]:
+    """The rows beside a program's: time, memory's time and hints with a key switch by name."""
+    what = f"{program.name} with {key_switch}"
+    place = ["Table 3", f"{what}: time", "ms"]
+    try:
+        _, planned, report = _compiled(program, parameters, machine, key_switch)
+    except Error as error:
+        return [failed(cell, error, place)]
+    security = units.security(planned.facts["parameters"]["security_bits"])
+    reason = f"{security} bits of security; {_composition(planned, report)}"
+    hints = report["traffic_bytes"]["hints"] / 2**20
+    hints_place = ["Table 3", f"{what}: key-switch hints, compulsory", "MiB"]
+    return [
+        predicted(cell, report["seconds"] * 1e3, reason, place, readings=PROGRAM),
+        _memory_alone(cell, what, report),
+        predicted(cell, hints, "each hint once", hints_place, readings=PROGRAM),
+    ]
+
+
+def _other_crossbars(cell: str, program: SlotProgram, parameters: str) -> dict[str, Any]:
+    """The row beside a program's: the same if a read of a bank or of a register file serves one cluster."""
+    place = ["Table 3", f"{program.name}: crossbar=one", "ms"]
+    reading = {"name": "crossbar=one", "evidence": "no section speaks of one read for several clusters"}
+    try:
+        _, planned, report = _compiled(program, parameters, machines.load("f1", ["crossbar=one"]), "set")
+    except Error as error:
+        return failed(cell, error, place)
+    readings = [AUTHORS_PROGRAM, reading]
+    return predicted(cell, report["seconds"] * 1e3, _composition(planned, report), place, readings=readings)
 
 
 _TOO_LARGE = ("table3.lola_cifar",)
-"""Cells whose programs are not compiled again for table 5."""
+"""Cells whose programs are not compiled again, for table 5 or another reading."""
 
 
 def _composition(planned: SlotPlan, report: dict[str, Any]) -> str:

@@ -1,16 +1,19 @@
-"""F1's figure 9 and table 5 for one program: traffic and power by part, and what slower units or another scheduler cost."""
+"""F1's figures 9 and 10 and table 5 for one program: traffic and power by part, use over time, and what slower units or another scheduler cost."""
 
 from __future__ import annotations
 
-from statistics import geometric_mean
+import json
+from itertools import pairwise
+from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Error
+from ..errors import Error, IntractableError
 from ..machines import Machine
 from .rows import failed, predicted, untold
 
 if TYPE_CHECKING:
     from .. import _native
+    from ..reports import Report
     from ..schemes.slots import SlotPlan
 
 _CLASSES = {
@@ -23,10 +26,13 @@ _CLASSES = {
 }
 """Figure 9a's division of the traffic."""
 
+_TIME_LIMIT = 300
+"""Seconds after which the other scheduler is given up."""
+
 _VARIANTS: dict[str, dict[str, Any]] = {
     "ntt": {"low_throughput": "ntt"},
     "automorphism": {"low_throughput": "automorphism"},
-    "csr": {"scheduler": "csr", "time_limit": 300},
+    "csr": {"scheduler": "csr", "time_limit": _TIME_LIMIT},
 }
 """Table 5's columns, as the compiler takes them."""
 
@@ -34,10 +40,20 @@ _VARIANTS: dict[str, dict[str, Any]] = {
 _COMPUTATION = ("ntt", "automorphism", "multiply", "add")
 """Components that compute; the others move data."""
 
-AUTHORS_PROGRAM = {
+AUTHORS_PROGRAM: dict[str, str | None] = {
     "name": "a program of ours after the paper's source",
     "evidence": "section 7 names the sources; the authors' programs and parameters are not public",
 }
+CROSSBAR: dict[str, str | None] = {
+    "name": "crossbar=several",
+    "evidence": (
+        "section 6: bit-sliced crossbars; section 3: switches that change their configuration independently; chosen for table 4, after its "
+        "times and table 3's were seen; table 3 has crossbar=one beside"
+    ),
+}
+PROGRAM = [AUTHORS_PROGRAM, CROSSBAR]
+"""The readings under which every number of a whole program holds."""
+
 _VARIANT: dict[str, str | None] = {
     "name": "slow units and CSR as the project has them",
     "evidence": "section 8.3 names HEAX, a serial memory and Goodman's scheduler, and prints no more of them",
@@ -61,11 +77,11 @@ def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any
 
     def mebibytes(label: str, size: int, reason: str) -> dict[str, Any]:
         place = ["Figure 9a", f"{name}, {label}", "MiB"]
-        return predicted("figure9a", size / 2**20, reason, place, readings=[AUTHORS_PROGRAM])
+        return predicted("figure9a", size / 2**20, reason, place, readings=PROGRAM)
 
     def watts(label: str, joule: float, reason: str) -> dict[str, Any]:
         place = ["Figure 9b", f"{name}, {label}", "W"]
-        return predicted("figure9b", joule / seconds, reason, place, readings=[AUTHORS_PROGRAM, _IDLE])
+        return predicted("figure9b", joule / seconds, reason, place, readings=[*PROGRAM, _IDLE])
 
     rows = [
         mebibytes(label, traffic[key], f"{traffic[key] / total:.1%} of the traffic") for key, label in _CLASSES.items()
@@ -90,21 +106,41 @@ def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any
         if None not in computing:
             share = 100 * sum(computing) / report["energy_j"]
             reason = "power of units over that of chip and memory"
-            rows.append(predicted(f"figure9b.computation.{cell}", share, reason, readings=[AUTHORS_PROGRAM, _IDLE]))
+            rows.append(predicted(f"figure9b.computation.{cell}", share, reason, readings=[*PROGRAM, _IDLE]))
     hints = 100 * (traffic["hints"] + traffic["hints_again"]) / total
-    intermediates = 100 * (traffic["intermediate_loads"] + traffic["intermediate_stores"]) / total
     if cell in HINTS_DOMINATE:
         reason = "hints, loaded once or again, over all traffic"
-        rows.append(predicted(f"figure9a.hints.{cell}", hints, reason, readings=[AUTHORS_PROGRAM]))
+        rows.append(predicted(f"figure9a.hints.{cell}", hints, reason, readings=PROGRAM))
     else:
         reason, place = "hints, loaded once or again, over all traffic", ["Figure 9a", f"{name}, share of hints", "%"]
-        rows.append(predicted("figure9a", hints, reason, place, readings=[AUTHORS_PROGRAM]))
-    reason = "loads and stores over all traffic"
-    rows.append(predicted(f"figure9a.intermediates.{cell}", intermediates, reason, readings=[AUTHORS_PROGRAM]))
+        rows.append(predicted("figure9a", hints, reason, place, readings=PROGRAM))
+    rows += _not_compulsory(cell, name, report)
     fetched = 100 * traffic["instructions"] / total
     place = ["Section 3", f"{name}: instruction fetches' share of the memory traffic", "%"]
-    readings = [AUTHORS_PROGRAM, _ENCODING]
+    readings = [*PROGRAM, _ENCODING]
     rows.append(predicted("section3.fetch", fetched, "all streams, once", place, readings=readings))
+    return rows
+
+
+def _not_compulsory(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the paper says of traffic that is not compulsory: intermediates alone of the program that it excepts, and of all others whatever
+    came or went for want of room. Each program has both rows, one of them its cell."""
+    traffic = report["traffic_bytes"]
+    intermediates = traffic["intermediate_loads"] + traffic["intermediate_stores"]
+    shares = {
+        "intermediates": (intermediates, "share of intermediates", "loads and stores over all traffic"),
+        "not_compulsory": (
+            report["not_compulsory_bytes"],
+            "share of what is not compulsory",
+            "hints and inputs loaded again, and intermediates, over all traffic",
+        ),
+    }
+    rows = []
+    for share, (size, label, reason) in shares.items():
+        own = share == ("intermediates" if cell in INTERMEDIATES_CONSUME else "not_compulsory")
+        place = None if own else ["Figure 9a", f"{name}, {label}", "%"]
+        id_ = f"figure9a.{share}.{cell}" if own else "figure9a"
+        rows.append(predicted(id_, 100 * size / traffic["total"], reason, place, readings=PROGRAM))
     return rows
 
 
@@ -121,19 +157,64 @@ def utilisation(busy: dict[str, float]) -> list[dict[str, Any]]:
         return []
     cell, reason = "section8.utilisation", "share of the units' cycles in which they take elements up"
     mean = predicted(
-        cell, sum(busy.values()) / len(busy), f"mean over {len(busy)} programs; {reason}", readings=[AUTHORS_PROGRAM]
+        cell, sum(busy.values()) / len(busy), f"mean over {len(busy)} programs; {reason}", readings=PROGRAM
     )
     places = {name: ["Section 8.2", f"{name}: utilisation of the functional units", "%"] for name in busy}
-    return [mean, *(predicted(cell, share, reason, places[name], [AUTHORS_PROGRAM]) for name, share in busy.items())]
+    return [mean, *(predicted(cell, share, reason, places[name], PROGRAM) for name, share in busy.items())]
+
+
+FIGURE_10 = "lola_mnist"
+"""The cell of the program whose use of units and memory the paper draws over time."""
+
+_WINDOWS = 20
+"""Equal parts of a program's time, a point of a curve each."""
+
+_MIDDLES = [100 * (part + 0.5) / _WINDOWS for part in range(_WINDOWS)]
+"""Of each part, in percent of the time."""
+
+
+def figure_10(machine: Machine, name: str, report: Report) -> list[dict[str, Any]]:
+    """Rows of figure 10: percent of the units of a kind, and of the memory's bandwidth, that are at work in each part of a program's time;
+    and where in the time, in percent of it, most units are."""
+    counts = {kind: machine.to_dict()["units"][kind]["count"]["value"] for kind in _COMPUTATION}
+    counted: dict[str, list[float]] = {}
+    for event in json.loads(report.timeline())["traceEvents"]:
+        if event["ph"] == "C":
+            counted.setdefault(event["name"].removesuffix(", busy %"), []).append(event["args"]["busy"])
+    # Behind the last window of the timeline stands a zero, or what is left of the time.
+    curves = {kind: _means(counted[kind]) for kind in (*_COMPUTATION, "hbm")}
+    rows = []
+    for kind, shares in curves.items():
+        for at, share in zip(_MIDDLES, shares, strict=True):
+            place = ["Figure 10", f"{name}, {kind}, around {at:g} % of the time", "%"]
+            row = predicted("figure10", share, "share of its cycles in this part", place, readings=PROGRAM)
+            rows.append({**row, "point": {"curve": kind, "axis": "time of the program", "unit": "% of it", "at": at}})
+    at_work = [
+        sum(counts[kind] * curves[kind][part] for kind in _COMPUTATION) / sum(counts.values())
+        for part in range(_WINDOWS)
+    ]
+    most = max(at_work)
+    reason = f"the middle of the one of {_WINDOWS} equal parts with {most:.1f} % of the units at work; the last has {at_work[-1]:.1f} %"
+    return [predicted("section8.highest", _MIDDLES[at_work.index(most)], reason, readings=PROGRAM), *rows]
+
+
+def _means(shares: list[float]) -> list[float]:
+    """Means over equal parts of the windows of a timeline, whose last one is shorter than the others."""
+    ends = [len(shares[:-1]) * part // _WINDOWS for part in range(_WINDOWS + 1)]
+    return [fmean(shares[begin:end]) for begin, end in pairwise(ends)]
 
 
 HINTS_DOMINATE = ("helr", "db", "bgv_bootstrapping", "ckks_bootstrapping")
 """Cells of the programs whose traffic is mostly hints, as section 8.2 says."""
 
+INTERMEDIATES_CONSUME = ("lola_cifar",)
+"""Cells of the programs that section 8.2 excepts from those near their compulsory traffic, for their intermediates."""
+
 
 def beside_figure_9(cell: str) -> list[str]:
     """The published statements on the program of a cell that `figure_9` has numbers for."""
-    shares = ["figure9b.computation", "figure9a.intermediates"] + (["figure9a.hints"] if cell in HINTS_DOMINATE else [])
+    excepted = "intermediates" if cell in INTERMEDIATES_CONSUME else "not_compulsory"
+    shares = ["figure9b.computation", f"figure9a.{excepted}"] + (["figure9a.hints"] if cell in HINTS_DOMINATE else [])
     return [f"{share}.{cell}" for share in shares]
 
 
@@ -146,13 +227,16 @@ def table_5(
         name = f"table5.{cell}.{column}"
         try:
             report = machine.map(planned, **options).report().to_dict()
+        except IntractableError as error:
+            # The paper too has programs of which that is said.
+            rows.append(untold(name, f"no order within {_TIME_LIMIT} s: {error}"))
+            continue
         except Error as error:
-            # The paper too has programs for which that scheduler is intractable.
-            rows.append(untold(name, str(error)) if "CSR is intractable" in str(error) else failed(name, error))
+            rows.append(failed(name, error))
             continue
         mebibytes = report["traffic_bytes"]["total"] / 2**20
         reason = f"{1e3 * report['seconds']:.3g} ms against {1e3 * seconds:.3g} ms; {mebibytes:,.0f} MiB of traffic"
-        rows.append(predicted(name, report["seconds"] / seconds, reason, readings=[AUTHORS_PROGRAM, _VARIANT]))
+        rows.append(predicted(name, report["seconds"] / seconds, reason, readings=[*PROGRAM, _VARIANT]))
     return rows
 
 
@@ -163,6 +247,6 @@ def table_5_means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         slowdowns = [row["value"] for row in rows if row["id"].endswith(f".{column}") and row["value"] is not None]
         if slowdowns:
             reason = f"geometric mean over {len(slowdowns)} programs; the published one is over seven"
-            readings = [AUTHORS_PROGRAM, _VARIANT]
+            readings = [*PROGRAM, _VARIANT]
             means.append(predicted(f"table5.gmean.{column}", geometric_mean(slowdowns), reason, readings=readings))
     return means

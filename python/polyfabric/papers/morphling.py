@@ -17,8 +17,7 @@ from ..computer import give_memory_back
 from ..errors import Error
 from ..language.program import Program
 from ..progress import ProgressHook, watched
-from ..schemes.elements import ElementPlan, named_parameters
-from ..schemes.options import PlanOptions
+from .plans import element_plan
 from .rows import failed
 
 SETS = {"A": "morphling-A-t32", "B": "morphling-B", "C": "morphling-C"}
@@ -67,7 +66,7 @@ class Case:
         """Its row of the comparison."""
         place = ["Table VI", f"{self.program.name}, {self.beside}", "s"] if self.beside else None
         try:
-            report = machine.simulate(_plan(self.program, SETS[self.set], self.order, machine)).to_dict()
+            report = machine.simulate(element_plan(self.program, SETS[self.set], self.order, machine)).to_dict()
         except Error as error:
             return failed(self.cell, error, place)
         readings = [
@@ -151,10 +150,3 @@ def _next(*queues: deque[int]) -> int | None:
 def _go_on(stop: Event) -> None:
     if stop.is_set():
         raise KeyboardInterrupt
-
-
-def _plan(program: Program, name: str, order: str, machine: machines.Machine) -> ElementPlan:
-    """The plan with the key switch before or after a look-up, to be timed whatever its noise."""
-    parameters = named_parameters(name, warn=False)
-    options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0)
-    return ElementPlan.make(program, options, key_switch=order)

@@ -17,6 +17,10 @@ KNOWN = "calibrated: the choice was added when the default's time was known; the
 """Of a row of such a choice."""
 
 
+TIME_KNOWN = "calibrated: table III prints this time, or its times of a CPU and improvements give it, and it was known when the program was written"
+"""Of a program of ours, of which the paper names the source and leaves packing and layout open."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """What the paper allows in the place of one default."""
@@ -26,7 +30,9 @@ class Choice:
     """Of the set's name, where the choice is one of chains."""
     readings: tuple[str, ...] = ()
     source: str | None = None
-    """What the paper says for the set; without it the row is calibrated, as whoever added the choice knew the default's time."""
+    """What the paper says for the set; without it the row is calibrated."""
+    why: str = KNOWN
+    """Why it is calibrated."""
 
     def set(self, default: str) -> str:
         """Its set, for a program whose default that is."""
@@ -70,7 +76,7 @@ DIGITS_13 = Choice(
 SINGLE = Choice(
     "one prime of 40 bits a level",
     "-single",
-    source="it has the two digits that table II prints, but not the note's double-prime scaling",
+    why="calibrated: nothing but the time speaks for single primes, as table II's note has double-prime scaling",
 )
 TO_SLOTS = Choice("coefficients to slots in three levels, of 63 diagonals", "-to-slots-3")
 DEGREE_62 = Choice("modular reduction of degree 62 and two doublings", "-degree-62")

@@ -14,18 +14,18 @@ from typing import Any
 from .. import machines, rounds
 from ..apps import lenet, resnet20
 from ..errors import Error
-from .osiris_choices import KNOWN, OF_RESNET, Beside, Choice
-from .osiris_roofline import LANES, Multiplications, roofline
+from .osiris_choices import OF_RESNET, TIME_KNOWN, Beside, Choice
+from .osiris_roofline import ALL_MULTIPLIERS, LANES, TWO_A_BUTTERFLY, Multiplications, named, no_point, roofline
 from .osiris_timing import HOISTING, planned, unwarned
 from .rows import calibrated, failed, predicted, untold
 
 Row = dict[str, Any]
 Reading = dict[str, str | None]
 
-_LENET: Reading = {
-    "name": "a program of ours after the paper's sources",
-    "evidence": "section VI: four layers, as in Orion, CHET and EVA, whose network takes the seven levels of set II; frames of 32 x 32 are ours",
-}
+_LENET = (
+    f"{TIME_KNOWN}; a program of ours of section VI's four layers, as in Orion, CHET and EVA, whose network takes the seven levels of set II; frames of 32 x 32 "
+    "are ours"
+)
 _RESNET: Reading = {
     "name": "osiris-bootstrap-IV: set IV with log QP 1630, pairs of primes of 49 and 47 bits; two bootstraps a rectifier of degrees 15, 15 and 27",
     "evidence": "table II and its note print levels, alpha, P and log QP; section VI names Lee et al., whose rectifier takes 14 levels",
@@ -57,7 +57,9 @@ class Timed:
 
     seconds: float = 0.0
     joules: float | None = 0.0
-    """Energy, where power is known: of the machine whose power is published."""
+    """Energy, where power is known: of the machine whose power is published, and of its memory's devices."""
+    devices: float | None = 0.0
+    """That of the devices alone."""
     waiting: float = 0.0
     """Seconds in which the NTT units wait for memory, as a share of their time."""
     switches: int = 0
@@ -69,12 +71,12 @@ class Timed:
     parts: dict[str, float] = field(default_factory=dict)
     """Milliseconds of each part, all of its like together."""
     worst: float = 0.0
-    """Watts of the part with the highest power."""
+    """Watts of the part with the highest power, devices included."""
 
     def schedule(self, degree: int, report: dict[str, Any]) -> None:
         """The schedule, in a ring of that degree."""
         seconds, cycles, traffic = report["seconds"], report["stalls"], report["traffic_bytes"]
-        self.seconds, self.joules = seconds, report["energy_j"]
+        self.seconds, self.joules, self.devices = seconds, report["energy_j"], report["off_chip_energy_j"]
         waits = (cycles["key_switch_key"] + cycles["other_transfer"]) / sum(cycles.values())
         self.waiting = seconds * waits
         self.traffic, self.again = traffic["total"], traffic["hints_again"]
@@ -120,7 +122,9 @@ def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, parameters: str = 
 def work() -> list[tuple[str, Callable[[], list[Row]]]]:
     """What is to be timed, in words, and the rows that come of it."""
     cells: list[tuple[str, Callable[[], list[Row]]]] = [
-        (f"lenet, {name} hoisting, 1TB/s", _lenet(column)) for column, name in HOISTING.items()
+        (f"lenet, {name} hoisting, {bandwidth}/s", _lenet(column, bandwidth))
+        for bandwidth in ("1TB", "2TB")
+        for column, name in HOISTING.items()
     ]
     for bandwidth in ("1TB", "2TB"):
         cells += [
@@ -148,22 +152,31 @@ def _guarded(cell: str, place: list[str] | None, rows: Callable[[], list[Row]]) 
 
 def _mended(row: Row) -> Row:
     """A row of ResNet-20, whose program was changed when its time was known."""
-    return {**row, "kind": "calibrated", "readings": [], "reason": f"{_MENDED}; {_RESNET['name']}; {row['reason']}"}
+    reason = "; ".join([_MENDED, *named([_RESNET, *row["readings"]]), row["reason"]])
+    return {**row, "kind": "calibrated", "readings": [], "reason": reason}
 
 
-def _lenet(column: str) -> Callable[[], list[Row]]:
+def _lenet(column: str, bandwidth: str) -> Callable[[], list[Row]]:
+    """The row of a cell of table III, which has this network at 1 TB/s alone, and points of figure 13."""
     cell = f"table3a.lenet.{column}"
 
     def rows() -> list[Row]:
-        timed = _lenet_timed(column)
-        row = predicted(cell, 1e6 * timed.seconds, timed.words, readings=[_LENET])
-        return [row, *roofline("LeNet", HOISTING[column], "1TB", timed.work, timed.seconds, [_LENET])]
+        try:
+            timed = _lenet_timed(column, bandwidth)
+        except Error as error:
+            return [
+                failed(cell, error) if bandwidth == "1TB" else no_point("LeNet", HOISTING[column], bandwidth, error)
+            ]
+        points = roofline("LeNet", HOISTING[column], bandwidth, timed.work, timed.seconds, [], _LENET)
+        if bandwidth != "1TB":
+            return points
+        return [calibrated(cell, 1e6 * timed.seconds, f"{_LENET}; {timed.words}"), *points]
 
-    return _guarded(cell, None, rows)
+    return rows
 
 
-def _lenet_timed(column: str) -> Timed:
-    machine = machines.load("osiris", [f"hoisting={HOISTING[column]}", "bandwidth=1TB"])
+def _lenet_timed(column: str, bandwidth: str) -> Timed:
+    machine = machines.load("osiris", [f"hoisting={HOISTING[column]}", f"bandwidth={bandwidth}"])
     plan = planned(lenet.lenet(), lenet.PAPER_SET, machine)
     report = machine.simulate(plan).to_dict()
     timed = Timed()
@@ -202,7 +215,7 @@ def _other(choice: Choice) -> Callable[[], list[Row]]:
     def rows() -> list[Row]:
         readings = ("hoisting=double", "bandwidth=1TB", *choice.readings)
         timed = resnet20_timed(readings, parameters=choice.set(resnet20.PAPER_SET))
-        reason = f"{KNOWN}; {choice.named_on(resnet20.PAPER_SET)}; {_ONCE}; {timed.words}"
+        reason = f"{choice.why}; {choice.named_on(resnet20.PAPER_SET)}; {_ONCE}; {timed.words}"
         return [calibrated(row.cell, row.unit * timed.seconds, reason, place)]
 
     return _guarded(row.cell, place, rows)
@@ -271,7 +284,8 @@ def _dataflow() -> list[Row]:
         f"of all multipliers, limb by limb; {use[1]:.4g} % with interleaved limbs, {1e3 * ordered.seconds:.4g} and {1e3 * interleaved.seconds:.4g} ms. What a "
         "change of modulus leaves between its units waits in the scratchpads, where others fill the units meanwhile"
     )
-    rows.append(predicted("figure12.interleaving", use[0], reason))
+    counted = [TWO_A_BUTTERFLY, ALL_MULTIPLIERS]
+    rows.append(predicted("figure12.interleaving", use[0], reason, readings=counted))
     share = 100 * (1 - whole.seconds / interleaved.seconds)
     reason = f"{1e3 * interleaved.seconds:.4g} ms with two divisions, {1e3 * whole.seconds:.4g} ms with one"
     return [*rows, predicted("figure12.fusion", share, reason)]
@@ -279,14 +293,15 @@ def _dataflow() -> list[Row]:
 
 def _power() -> list[Row]:
     timed = resnet20_timed(("hoisting=double", "bandwidth=1TB"))
-    if timed.joules is None:
+    if timed.joules is None or timed.devices is None:
         return []
-    place = ["Table IV", "Osiris, mean power over ResNet-20 from activity, memory included", "W"]
+    place = ["Table IV", "Osiris, mean power over ResNet-20 from activity, without the memory's devices", "W"]
     reason = (
-        f"{timed.joules:.3g} J in {1e3 * timed.seconds:.4g} ms; at most {timed.worst:.4g} W in one part. Powers of the parts are the paper's means, taken as "
-        "those at full activity, so this is what they leave at the activity here"
+        f"{timed.joules - timed.devices:.3g} J in {1e3 * timed.seconds:.4g} ms; the memory's devices take {timed.devices / timed.seconds:.4g} W beside that, and both "
+        f"{timed.worst:.4g} W at most in one part. Powers of the parts are the paper's means, taken as those at full activity, so this is what they leave at the "
+        "activity here"
     )
-    return [predicted("table4.osiris.power", timed.joules / timed.seconds, reason, place)]
+    return [predicted("table4.osiris.power", (timed.joules - timed.devices) / timed.seconds, reason, place)]
 
 
 def _keys() -> Row:

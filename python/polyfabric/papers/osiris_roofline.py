@@ -7,26 +7,40 @@ IV-B), and every product of residues elsewhere, those of base conversion include
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from .rows import predicted
+from ..errors import Error
+from .rows import calibrated, failed, predicted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TWO_A_BUTTERFLY: dict[str, str | None] = {
+Reading = dict[str, str | None]
+
+TWO_A_BUTTERFLY: Reading = {
     "name": "a butterfly counts two multiplications",
     "evidence": "section IV-B: each butterfly has two modular multipliers, and table IV counts multipliers",
 }
+"""Of every count of multiplications."""
+
+ALL_MULTIPLIERS: Reading = {
+    "name": "utilisation is of the 73 multipliers a lane that the units as described have",
+    "evidence": "sections IV-B, IV-C, IV-E and V; table IV counts fewer",
+}
+"""Of every utilisation: another count of multipliers divides it otherwise."""
 
 LANES, MULTIPLIERS, CLOCK = 512, 73, 1e9
 """Lanes of the machine, multipliers of one as its units make them (docs), and cycles a second."""
 
 COUNT, INTENSITY, USE = "modular multiplications", "multiplications a byte", "multiplier utilisation"
 """What rows are of."""
+
+BENCHMARKS = ("MLP", "LoLA", "LeNet", "Bootstrap", "HELR-1024", "ResNet-20", "Sorting")
+"""The seven of figure 13 (a)."""
 
 _BYTES_A_SECOND = {"1TB": 1e12, "2TB": 2e12, "4TB": 4e12}
 
@@ -71,9 +85,11 @@ def roofline(
     bandwidth: str,
     work: Multiplications,
     seconds: float,
-    readings: list[dict[str, str | None]],
+    readings: list[Reading],
+    why: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows of figure 13 beside the paper's, which prints no numbers: multiplications, intensity, and the multipliers' utilisation."""
+    """Rows of figure 13 beside the paper's, which prints no numbers: multiplications, intensity, and the multipliers' utilisation. Their kind is that of
+    the time: `why` it is calibrated, or else its `readings`."""
     intensity, share = work.all / work.traffic, work.share(seconds)
     ridge = work.lanes * MULTIPLIERS * CLOCK / _BYTES_A_SECOND[bandwidth]
     reason = (
@@ -81,12 +97,45 @@ def roofline(
         f"{work.all / seconds / 1e12:.3g} T a second; the ridge is at {ridge:.3g}"
     )
     where = f"{name}, {hoisting} hoisting, {bandwidth[0]} TB/s"
-    cells = ((COUNT, "G", work.all / 1e9), (INTENSITY, "1/byte", intensity), (USE, "%", 100 * share))
-    given = [*readings, _TWO_A_BUTTERFLY]
-    return [
-        predicted("figure13", value, reason, ["Figure 13", f"{where}: {what}", unit], given)
-        for what, unit, value in cells
-    ]
+    counted = [*readings, TWO_A_BUTTERFLY]
+    cells = (
+        (COUNT, "G", work.all / 1e9, counted),
+        (INTENSITY, "1/byte", intensity, counted),
+        (USE, "%", 100 * share, [*counted, ALL_MULTIPLIERS]),
+    )
+    rows = []
+    for what, unit, value, given in cells:
+        place = ["Figure 13", f"{where}: {what}", unit]
+        if why is None:
+            rows.append(predicted("figure13", value, reason, place, given))
+        else:
+            rows.append(calibrated("figure13", value, "; ".join([why, *named(given), reason]), place))
+    return rows
+
+
+def no_point(name: str, hoisting: str, bandwidth: str, error: Error) -> dict[str, Any]:
+    """The row of a schedule that gives nothing but points of the figure, and failed."""
+    return failed("figure13", error, ["Figure 13", f"{name}, {hoisting} hoisting, {bandwidth[0]} TB/s: {COUNT}", "G"])
+
+
+def named(readings: Sequence[Reading]) -> list[str]:
+    """The names of readings, for the reason of a row that is calibrated, which has none."""
+    return [str(reading["name"]) for reading in readings]
+
+
+def least_and_most(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Figure 13 (a): between which utilisations the seven benchmarks are with double hoisting, at both bandwidths."""
+    found: dict[str, float] = {}
+    for row in rows:
+        place = _CELL.fullmatch(row["beside"][1]) if row["id"] == "figure13" and row["value"] is not None else None
+        if place is not None and place["what"] == USE and place["hoisting"] == "double" and place["name"] in BENCHMARKS:
+            found[f"{place['name']} at {place['bandwidth']} TB/s"] = row["value"]
+    if not found:
+        return []
+    ends = (("least", min(found, key=found.__getitem__)), ("most", max(found, key=found.__getitem__)))
+    names = "; ".join(named([TWO_A_BUTTERFLY, ALL_MULTIPLIERS]))
+    why = f"calibrated, as most of the {len(found)} rows of the benchmarks with double hoisting are"
+    return [calibrated(f"figure13.utilisation.{end}", found[of], f"{why}; {names}; that of {of}") for end, of in ends]
 
 
 _CELL = re.compile(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..files import made_folder, write_text
+from ..files import made_folder, path_of, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,10 @@ class Report:
         from . import tables
 
         for part in tables.of(self):
-            console.print(part)
+            if isinstance(part, tables.Table):
+                tables.print_table(console, part)
+            else:
+                console.print(part)
 
     def table(self) -> str:
         """The tables, as text."""
@@ -59,7 +62,7 @@ class Report:
 
         figures = [figure for _, figure in plots.of(self)]
         if path is not None:
-            target = Path(path)
+            target = path_of(path)
             for number, figure in enumerate(figures):
                 file = target if len(figures) == 1 else target.with_stem(f"{target.stem}-{number + 1}")
                 plots.write(figure, file)
@@ -71,14 +74,14 @@ class Report:
             raise InputError(f"a {self.kind} report has no timeline; simulate a program, or run it on a machine")
         text = self.trace()
         if path is not None:
-            write_text(Path(path), text)
+            write_text(path_of(path), text)
         return text
 
     def save_html(self, path: str | Path) -> None:
         """One self-contained page with all tables and plots."""
         from . import html
 
-        write_text(Path(path), html.page(self))
+        write_text(path_of(path), html.page(self))
 
     def save(self, folder: str | Path) -> list[Path]:
         """Writes `report.html`, `report.json` and, of a schedule, `timeline.json`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,12 +52,19 @@ def _panel(axes: Axes, rows: list[Row]) -> None:
     for name, curve in curves.items():
         ordered = sorted(curve)
         axes.plot([at for at, _ in ordered], [value for _, value in ordered], marker="o", markersize=3, label=name)
-    # Papers double from point to point, or nearly.
-    axes.set_xscale("log", base=2)
     marks = sorted({row["point"]["at"] for row in rows})
-    doubled = [at for at in marks if math.log2(at / marks[0]).is_integer()]
-    axes.set_xticks(doubled, [f"{at:g}" for at in doubled], fontsize=8)
-    axes.minorticks_off()
+    if not _is_even(marks):
+        # Papers double from point to point, or nearly.
+        axes.set_xscale("log", base=2)
+        doubled = [at for at in marks if math.log2(at / marks[0]).is_integer()]
+        axes.set_xticks(doubled, [f"{at:g}" for at in doubled], fontsize=8)
+        axes.minorticks_off()
     axes.set_ylim(0)
     axes.grid(color="#e4e7eb")
     axes.legend(frameon=False, fontsize=8)
+
+
+def _is_even(marks: list[float]) -> bool:
+    """Whether many points stand at equal distances, as those over time do."""
+    steps = [after - before for before, after in pairwise(marks)]
+    return len(steps) > 3 and max(steps) - min(steps) <= 1e-9 * marks[-1]

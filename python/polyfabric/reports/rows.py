@@ -160,7 +160,7 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
         ("client key", bytes_text(d["client_key_bytes"])),
         ("inputs", bytes_text(d["input_bytes"])),
         ("outputs", bytes_text(d["output_bytes"])),
-        ("failure probability", f"{probability(d['noise']['log2_failure'])} at most, under any key that is used"),
+        ("failure probability", f"{probability(d['noise']['log2_failure'])} at most, under nearly every key"),
     ]
     if d["noise"].get("outputs"):
         facts.append(("altered results", undetected(d["noise"]["outputs"])))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import RenderableType
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -12,6 +13,12 @@ from . import rows
 
 if TYPE_CHECKING:
     from . import Report
+
+GAP = 2
+"""Spaces between the columns of a table."""
+
+LEAST_TEXT = 16
+"""Characters that a column of text is folded to, before a table is too wide."""
 
 
 def of(report: Report) -> list[RenderableType]:
@@ -33,13 +40,37 @@ def drawn(content: rows.Rows) -> Table:
         title_style="bold",
         box=None,
         pad_edge=False,
-        padding=(0, 2, 0, 0),
+        padding=(0, GAP, 0, 0),
     )
     heading = any(content.columns) and content.columns != ("figure", "value")
     table.show_header = heading
     for index, column in enumerate(content.columns):
         text = index < content.left or column in ("kind", "note")
-        table.add_column(Text(column), justify="left" if text else "right", header_style="dim", overflow="fold")
+        table.add_column(
+            Text(column), justify="left" if text else "right", header_style="dim", overflow="fold", no_wrap=not text
+        )
     for row in content.rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
+
+
+def print_table(console: Console, table: Table) -> None:
+    """A table; where the terminal is too narrow for its numbers, its rows one under the other, each figure in a line of its own."""
+    wide = [max(cell_len(str(cell)) for cell in (column.header, *column.cells)) for column in table.columns]
+    least = [
+        size if column.no_wrap else min(size, LEAST_TEXT) for size, column in zip(wide, table.columns, strict=True)
+    ]
+    needed, own = sum(least) + GAP * len(least), console.width
+    if needed <= own or not console.is_terminal:
+        console.width = max(needed, own)
+        console.print(table)
+        console.width = own
+        return
+    if table.title:
+        console.print(Text(str(table.title), style="bold"))
+    headers = [str(column.header).strip() for column in table.columns]
+    longest = max(map(cell_len, headers))
+    for first, *others in zip(*(column.cells for column in table.columns), strict=True):
+        console.print(Text(str(first), style="bold"))
+        for header, cell in zip(headers[1:], others, strict=True):
+            console.print(f"  {header:<{longest}}  {cell}")

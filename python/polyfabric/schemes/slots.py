@@ -43,8 +43,6 @@ class SlotContext(Context):
 
     signature: _native.SlotSignature
     shapes: SlotShapes
-    key_bytes: int
-    """Of the switching keys that the program asks for."""
     public: bool
     """Whether the program is planned for inputs of a public key."""
 
@@ -61,12 +59,11 @@ class SlotContext(Context):
             encoding = own["encoding"]
             if scheme == "ckks" and shapes.inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
                 raise ValueError("the program is planned for inputs of other sizes")
-        key_bytes = written(int, data["key_bytes"], "the size of the keys")
+        stated = written(int, data["key_bytes"], "the size of the keys")
+        if stated != signature.key_bytes:
+            raise ValueError(f"the keys take {signature.key_bytes} bytes, and {stated} are stated")
         return cls(
-            signature,
-            shapes,
-            key_bytes,
-            written(bool, data["public"], "whether inputs may be encrypted with a public key"),
+            signature, shapes, written(bool, data["public"], "whether inputs may be encrypted with a public key")
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +71,7 @@ class SlotContext(Context):
         return {
             "signature": json.loads(self.signature.to_json()),
             "shapes": self.shapes.to_dict(),
-            "key_bytes": self.key_bytes,
+            "key_bytes": self.signature.key_bytes,
             "public": self.public,
         }
 
@@ -95,17 +92,22 @@ class SlotContext(Context):
 
     def generate(self) -> _native.SlotClient:
         """A fresh secret key, from the operating system's randomness; refused where the keys that follow would not fit the memory."""
-        left = available_bytes()
-        if left is not None and self.key_bytes > left:
-            raise RunError(
-                f"{self.signature.name}: its switching keys take {bytes_text(self.key_bytes)}, but {bytes_text(left)} are left; use a "
-                "machine with more memory"
-            )
+        self._expect_memory()
         return _native.SlotClient.generate(self.signature)
 
     def server_key(self, client: _native.SlotClient, progress: ProgressHook | None = None) -> _native.SlotServer:
-        """The switching keys that the program asks for."""
+        """The switching keys that the program asks for; refused where they would not fit the memory."""
+        self._expect_memory()
         return client.server(self.signature, progress)
+
+    def _expect_memory(self) -> None:
+        """Refuses to make keys that do not fit the memory that is left."""
+        wanted, left = self.signature.key_bytes, available_bytes()
+        if left is not None and wanted > left:
+            raise RunError(
+                f"{self.signature.name}: its switching keys take {bytes_text(wanted)}, but {bytes_text(left)} are left; use a machine with "
+                "more memory"
+            )
 
     def encrypt_to(
         self, public: _native.SlotPublicKey, name: str, values: Native, path: Path | None = None
@@ -201,7 +203,7 @@ class SlotPlan(Plan):
     @cached_property
     def context(self) -> SlotContext:
         """What its client does with it."""
-        return SlotContext(self.native.signature(), self.program.shapes, self.facts["key_bytes"], self.public)
+        return SlotContext(self.native.signature(), self.program.shapes, self.public)
 
     @property
     def parameters(self) -> SlotParameters:
@@ -342,7 +344,8 @@ class SlotPlan(Plan):
         """How well noise of that deviation hides what the encryption leaves in a result, by its bound for any inputs."""
         if flood == 0:
             return ""
-        # k decryptions and κ bits take a deviation of √(12 k)·2^(κ/2) bounds in a coefficient, which is no larger than a slot.
+        # k decryptions and κ bits take a deviation of √(12 k)·2^(κ/2) norms of the error polynomial in a coefficient; the norm is no larger than the largest
+        # slot.
         coefficient = flood / sqrt(2 * self.program.slots)
         largest_bound = max(self.bounds().values())
         if largest_bound == 0:
@@ -443,7 +446,10 @@ class SlotResult(RunResult):
             "bound_for": self.bound_for,
             "unbounded": self.unbounded,
             "public_key": self.plan.public,
-            "operations": [{**node, "bound": told(node["bound"])} if "bound" in node else node for node in self.nodes],
+            "operations": [
+                {name: told(value) if name in ("bound", "measured") else value for name, value in node.items()}
+                for node in self.nodes
+            ],
             "key_switch": self.plan.facts["key_switch"],
         }
 

@@ -66,7 +66,7 @@ impl Peaks {
         let pairs = device.upload(&vec![0; PAIRS as usize * 16], "what is read")?;
         let (out, pairs) = (device.address(&out), device.address(&pairs));
         let rate = |kernel: &'static str, arguments: &[u64], work: f64| {
-            let launch = Launch { kernel, blocks: [blocks, 1], threads: BLOCK, shared_bytes: 32 << 10 };
+            let launch = Launch { kernel, blocks, threads: BLOCK, shared_bytes: 32 << 10 };
             // SAFETY: one sum a thread, and reads of `PAIRS` pairs.
             rate(device, work, || unsafe { device.launch(&kernels, launch, arguments) })
         };

@@ -175,7 +175,7 @@ impl Transform {
         let mut results = vec![0; blocks as usize * points.len()];
         let (points, factors) = (device.upload(&points, "points")?, device.upload(&factors, "factors")?);
         let out = device.allocate(results.len(), "results")?;
-        let launch = Launch { kernel: "butterflies", blocks: [blocks, 1], threads: BLOCK, shared_bytes: 0 };
+        let launch = Launch { kernel: "butterflies", blocks, threads: BLOCK, shared_bytes: 0 };
         let arguments = [device.address(&out), device.address(&points), device.address(&factors), stretches];
         let levels = 4 * STRETCH * stretches;
         let work = f64::from(blocks * BLOCK) * (levels * POINTS as u64 / 2) as f64;

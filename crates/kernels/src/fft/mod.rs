@@ -456,11 +456,6 @@ impl FoldedFft {
         let (plan, sink) = (&self.plan, Torus64(accumulator));
         dispatch!(self, product(plan, shape, accumulator, iteration, key, scratch, sink, ahead, near))
     }
-
-    /// [`error_bound`] of an external product of `rows` products with digits of `gadget`.
-    pub fn external_product_bound<T: Torus>(&self, gadget: Gadget, rows: usize) -> f64 {
-        error_bound(self.degree, 2f64.powi(gadget.log2_base as i32 - 1), rows, T::BITS)
-    }
 }
 
 #[cfg(test)]

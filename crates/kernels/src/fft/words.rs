@@ -273,13 +273,14 @@ impl<'m> Rotated<'m> {
             (rotated.wrapped[lane], rotated.after[lane], rotated.negated[lane]) = (wrapped, after, negated);
             rotated.end[lane] = own.wrapping_add(degree - shift);
             rotated.start[lane] = own.wrapping_sub(shift);
-            rotated.across[lane] = mixed.as_ptr().wrapping_add(after - shift).wrapping_sub(wrapped);
             for l in 0..STEP {
                 // SAFETY: a polynomial has `STEP` words and more.
                 let (last, first) = unsafe { (*own.add(degree - STEP + l), *own.add(l)) };
                 mixed[l] = (last ^ negated).wrapping_sub(negated);
                 mixed[STEP + l] = (first ^ !negated).wrapping_sub(!negated);
             }
+            // Made when all is written: a write through the reference ends what pointers made of it before may read.
+            rotated.across[lane] = mixed.as_ptr().wrapping_add(after - shift).wrapping_sub(wrapped);
         }
         rotated
     }
@@ -328,6 +329,42 @@ pub(super) unsafe fn plain_step<T: Torus, const LEVELS: u32>(
                 *out.add(l) = T::from_u64(*word & mask);
                 *word <<= log2_base;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are words read from where a rotation puts them, with the signs that it gives them?
+
+    use super::*;
+    use crate::random::torus_vector;
+    use crate::rotation::rotate_reference;
+
+    #[test]
+    fn eight_polynomials_are_read_rotated() {
+        const DEGREE: usize = 4 * STEP;
+        let words = torus_vector::<u32>(8 * DEGREE, 1);
+        // Whole steps, words across one, the first and the last place, and past X^N.
+        let shifts = [0, 1, STEP, STEP + 5, DEGREE - 1, DEGREE, DEGREE + STEP + 1, 2 * DEGREE - 1];
+        let exponents = shifts.map(|shift| shift as u32);
+        let mut mixed: Mixed = [[0; 2 * STEP]; 8];
+        // SAFETY: eight polynomials lie there, one after the other.
+        let rotated = unsafe { Rotated::new(words.as_ptr(), DEGREE, DEGREE, &exponents, &mut mixed) };
+        let expected: Vec<Vec<u32>> =
+            words.chunks(DEGREE).zip(shifts).map(|(own, shift)| rotate_reference(own, shift)).collect();
+        let mut start = 0;
+        while start < DEGREE {
+            let (from, negated, end) = rotated.run(start);
+            assert!(start < end && (end - start).is_multiple_of(STEP), "{start} to {end}");
+            for (lane, expected) in expected.iter().enumerate() {
+                for (at, &expected) in expected.iter().enumerate().take(end).skip(start) {
+                    // SAFETY: words of the polynomial, or of what lies across, up to `end`.
+                    let word = unsafe { *from[lane].wrapping_add(at - start) };
+                    assert_eq!((word ^ negated[lane]).wrapping_sub(negated[lane]), expected, "{lane}, {at}");
+                }
+            }
+            start = end;
         }
     }
 }

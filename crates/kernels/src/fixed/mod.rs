@@ -32,6 +32,7 @@ pub use structure::{Rotation, Structure};
 use crate::ring::RingDegree;
 use crate::torus::Torus;
 use arithmetic::{Engine, Products, Round};
+use spec::LONGEST_SHIFT;
 
 /// The M complex points of one polynomial, in the transform's own order, as scaled integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +166,8 @@ impl FixedFft {
         let saturations = self.inverse.inverse(&self.spec.inverse, self.spec.rounding, re, im);
         let exponent = self.spec.result_exponent();
         let unit = exponent.max(self.spec.result_unit(T::BITS) as i32);
-        let (left, right) = (unit as u32, (unit - exponent) as u32);
+        // Of the torus of 64 bits a check knows nothing: see `LONGEST_SHIFT`.
+        let (left, right) = (unit as u32, ((unit - exponent) as u32).min(LONGEST_SHIFT));
         let round = Round::new(right, self.spec.rounding);
         for (out, value) in polynomial.iter_mut().zip(re.iter().chain(im.iter())) {
             // Bits past the word are multiples of q.

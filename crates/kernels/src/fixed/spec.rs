@@ -245,13 +245,19 @@ pub(super) const WIDEST: u32 = 60;
 /// Widest twiddle factor whose parts an f64 holds.
 pub(super) const WIDEST_TWIDDLE: u32 = 52;
 
+/// Longest right shift, which leaves of [`WIDEST`] bits what any longer one leaves: what the rounding makes of 0, or of −1 unit.
+pub(super) const LONGEST_SHIFT: u32 = 62;
+
 /// Fraction bits of a twiddle factor: all but the sign and one integer bit, which 1 needs.
 pub(super) const fn twiddle_fraction_bits(twiddle_bits: u32) -> u32 {
     twiddle_bits - 2
 }
 
 fn check_width(what: &'static str, width: u32, most: u32) -> Result<(), FixedSpecError> {
-    let least = 3;
+    check_bits(what, width, 3, most)
+}
+
+fn check_bits(what: &'static str, width: u32, least: u32, most: u32) -> Result<(), FixedSpecError> {
     if (least..=most).contains(&width) { Ok(()) } else { Err(FixedSpecError::Width { what, width, least, most }) }
 }
 
@@ -290,7 +296,7 @@ impl TransformSpec {
         check_shift(what, self.load_shift.into(), -62, 62)?;
         for stage in &self.stages {
             check_width(what, stage.width, WIDEST)?;
-            check_shift(what, stage.shift.into(), 0, 62)?;
+            check_shift(what, stage.shift.into(), 0, LONGEST_SHIFT.into())?;
         }
         Ok(())
     }
@@ -450,8 +456,15 @@ impl FixedFftSpec {
         self.inverse.check("inverse transform", self.ring_degree)?;
         check_shift("inverse transform, load", self.inverse.load_shift.into(), 0, 0)?;
         check_width("accumulator", self.accumulator.width, WIDEST)?;
-        check_shift("accumulator", self.accumulator.shift.into(), 0, 62)?;
-        check_shift("result", self.result_exponent().into(), -62, 126)
+        check_shift("accumulator", self.accumulator.shift.into(), 0, LONGEST_SHIFT.into())?;
+        let exponent = self.result_exponent();
+        check_shift("result", exponent.into(), -62, 126)?;
+        if let Some(bits) = self.result_bits {
+            check_bits("result", bits, 1, u64::BITS)?;
+        }
+        // On the torus of 32 bits, where it is shorter than on that of 64.
+        let right = i64::from(exponent.max(self.result_unit(u32::BITS) as i32)) - i64::from(exponent);
+        check_shift("result, last shift", right, 0, LONGEST_SHIFT.into())
     }
 }
 
@@ -524,8 +537,31 @@ mod tests {
             spec.check().unwrap_err().to_string(),
             "key transform: 6 stages given, but a ring degree of 256 takes 7"
         );
-        let mut spec = good;
+        let mut spec = good.clone();
         spec.accumulator.shift = 70;
         assert!(spec.check().unwrap_err().to_string().contains("a shift by 70 bits"));
+        assert_eq!(
+            good.with_result_bits(0).check().unwrap_err().to_string(),
+            "result: a width of 0 bits is outside 1 to 64"
+        );
+    }
+
+    #[test]
+    fn a_last_shift_that_leaves_nothing_is_refused() {
+        let (degree, gadget) = (RingDegree::new(256).unwrap(), Gadget { log2_base: 8, levels: 2 });
+        let (widths, rule) = (FixedWidths::uniform(60).with_twiddles(52), RangeRule::WorstCase);
+        let mut spec = FixedFftSpec::for_external_product(degree, gadget, 1, 32, widths, Rounding::HalfEven, rule);
+        // Nothing is shifted on the way: of units of 2^-32, and log2 M = 7 of them the inverse's, results of two bits want 2^30.
+        for transform in [&mut spec.digits, &mut spec.key, &mut spec.inverse] {
+            transform.stages.iter_mut().for_each(|stage| stage.shift = 0);
+        }
+        (spec.digits.load_shift, spec.key.load_shift, spec.accumulator.shift) = (20, 5, 0);
+        spec = spec.with_result_bits(2);
+        assert_eq!((spec.result_exponent(), spec.check()), (-32, Ok(())));
+        spec.digits.load_shift += 1;
+        assert_eq!(spec.check().unwrap_err().to_string(), "result, last shift: a shift by 63 bits is outside 0 to 62");
+        // Without a unit of its own no result is shifted further than its exponent.
+        spec.result_bits = None;
+        assert_eq!(spec.check(), Ok(()));
     }
 }

@@ -427,8 +427,9 @@ impl Limb {
     /// two halves share the digits. Each term is read once and reduced only as often as must be.
     ///
     /// # Bound
-    /// Word by word: a sum of 32 products below 2^122 stays below 2^127. In vectors: see [`Self::lazy_products`]. A longer sum is
-    /// reduced after so many terms.
+    /// Word by word: a sum of 32 products below 2^122, and a residue, stays below 2^128. In vectors 7 products with AVX-512's integers of 52 bits,
+    /// where 7 below 2^100 and a residue stay below 2^103; in doubles 4 for moduli of 50 bits, and up to 16 for smaller ones, as long as sums are
+    /// exact (`float::split_capacity`). A longer sum is reduced after so many terms.
     ///
     /// # Panics
     /// If a key has another number of terms than there are digits, or slices differ in length.
@@ -463,17 +464,6 @@ impl Limb {
                 }
                 *sum = self.modulus.reduce_wide(wide);
             }
-        }
-    }
-
-    /// How many products [`Self::inner_products`] adds up before it reduces.
-    pub fn lazy_products(&self) -> usize {
-        match self.form {
-            #[cfg(target_arch = "x86_64")]
-            Form::Ifma => ifma::sum_capacity(self.modulus.bits(), self.modulus.bits()) - 1,
-            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-            Form::Float => float::split_capacity(2 * self.modulus.bits()),
-            Form::Scalar => 32,
         }
     }
 }

@@ -15,7 +15,7 @@
 //! L limbs are interleaved by giving limb l's cycle c the unit's cycle c·L + l, which makes the delays L times as long.
 //! For N below the unit's largest the first stages are skipped.
 //!
-//! No machine replays it yet: it is for one with such units.
+//! The replay of Osiris has its limbs in this order, and the tests of Osiris' units compare with this transform.
 
 use super::order::reverse_bits;
 use super::{EvaluationOrder, NttError};

@@ -154,6 +154,16 @@ pub enum MachineError {
         /// Why.
         cause: Cause,
     },
+    /// No schedule of the program was found in the time given.
+    #[error("`{program}` does not run on `{machine}`: {cause}")]
+    Intractable {
+        /// Program.
+        program: String,
+        /// Machine.
+        machine: String,
+        /// How far it came.
+        cause: Cause,
+    },
     /// A machine of another family of schemes than the program.
     #[error(
         "`{machine}` executes programs of {runs}, and `{program}` is of {is}: name a machine of that family (`polyfabric machines`)"
@@ -240,6 +250,11 @@ impl MachineError {
     /// `program` does not fit `machine`, because of `cause`.
     pub fn mapping(machine: &Description, program: &str, cause: impl Into<Cause>) -> Self {
         Self::Mapping { program: program.to_owned(), machine: machine.name().to_owned(), cause: cause.into() }
+    }
+
+    /// No schedule of `program` on `machine` was found in the time given; `cause` says how far it came.
+    pub fn intractable(machine: &Description, program: &str, cause: impl Into<Cause>) -> Self {
+        Self::Intractable { program: program.to_owned(), machine: machine.name().to_owned(), cause: cause.into() }
     }
 
     /// `machine` is of family `runs` and `program` of the other one.

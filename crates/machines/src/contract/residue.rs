@@ -263,11 +263,11 @@ fn simulated(
     let (name, primary) = (&*program.name, &*primary);
     let subject = Subject { machine, schedule, program: name, parameters, operations, operation, primary };
     let mut report = SimulationReport::of(&subject)?;
-    let instructions = report.traffic_bytes[Class::Instructions.name()];
+    let instructions = report.traffic_bytes.get(Class::Instructions.name()).copied();
     let traffic = Traffic::of(&*events, &*meaning);
     report.traffic_bytes = traffic.classes();
-    report.traffic_bytes.insert(Class::Instructions.name(), instructions);
-    report.traffic_bytes.insert("total", traffic.total() + instructions);
+    report.traffic_bytes.extend(instructions.map(|bytes| (Class::Instructions.name(), bytes)));
+    report.traffic_bytes.insert("total", traffic.total() + instructions.unwrap_or(0));
     report.not_compulsory_bytes = Some(traffic.not_compulsory());
     if let Some(replaced) = mapped.replaced() {
         (report.energy_j, report.power_w, report.area_mm2) = (None, None, None);

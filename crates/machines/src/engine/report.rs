@@ -86,7 +86,7 @@ pub struct SimulationReport {
     pub stalls: BTreeMap<&'static str, f64>,
     /// The same for every primary class.
     pub stalls_by_class: Vec<StallReport>,
-    /// Bytes between chip and memory, by class, with their sum as `total`.
+    /// Bytes between chip and memory, by class, with their sum as `total`; without `instructions` where the machine has no model of them.
     pub traffic_bytes: BTreeMap<&'static str, u64>,
     /// Of these, what came or went for want of room on the chip: all but keys and inputs once each, results and instructions. Absent
     /// where it is not known which loads are repeated.
@@ -153,6 +153,10 @@ impl SimulationReport {
         let stalls_by_class: Vec<StallReport> = checked.stalls.iter().map(StallReport::from).collect();
         let mut traffic_bytes: BTreeMap<&'static str, u64> =
             Traffic::ALL.into_iter().zip(totals.traffic).map(|(class, bytes)| (class.name(), bytes)).collect();
+        // A machine whose instructions have no model has none of them, and not none that come.
+        if totals.traffic[Traffic::Instructions as usize] == 0 {
+            traffic_bytes.remove(Traffic::Instructions.name());
+        }
         traffic_bytes.insert("total", totals.traffic_bytes());
         Ok(Self {
             machine: machine.name().to_owned(),

@@ -2,7 +2,7 @@
 
 /// A vector's place in the scratchpad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Slot {
+pub struct Frame {
     /// Bank.
     pub bank: u16,
     /// Vector within the bank.
@@ -25,7 +25,7 @@ pub enum Source {
     Register(u16),
     /// The scratchpad, through the first crossbar, chunk by chunk as it is consumed (section 3: a bank sends a vector to a unit at
     /// that rate).
-    Scratchpad(Slot),
+    Scratchpad(Frame),
     /// A register of another cluster, through the third crossbar.
     Cluster(Register),
 }
@@ -36,7 +36,7 @@ pub enum Destination {
     /// A register of its cluster.
     Register(u16),
     /// The scratchpad, through the second crossbar, as it is produced.
-    Scratchpad(Slot),
+    Scratchpad(Frame),
 }
 
 /// One operation of one component, or one transfer between two. Each moves one vector, a chunk a cycle.
@@ -47,7 +47,7 @@ pub enum Action {
         /// Stack.
         stack: u16,
         /// Where to.
-        slot: Slot,
+        frame: Frame,
         /// Number of the value.
         value: u32,
     },
@@ -56,14 +56,14 @@ pub enum Action {
         /// Stack.
         stack: u16,
         /// Where from.
-        slot: Slot,
+        frame: Frame,
         /// Number of the value.
         value: u32,
     },
     /// From the scratchpad to a register file, through the first crossbar.
     Fetch {
         /// Where from.
-        slot: Slot,
+        frame: Frame,
         /// Where to.
         register: Register,
         /// Number of the value.
@@ -74,7 +74,7 @@ pub enum Action {
         /// Where from.
         register: Register,
         /// Where to.
-        slot: Slot,
+        frame: Frame,
         /// Number of the value.
         value: u32,
     },

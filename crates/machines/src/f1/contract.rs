@@ -229,7 +229,10 @@ impl ResidueMachine for RnsVector {
     ) -> Result<Box<dyn MappedResidue>, MachineError> {
         let options = Options::of(options)?;
         let figures = variant(machine, program, options.low_throughput)?;
-        let failed = |cause| MachineError::mapping(machine, &program.name, cause);
+        let failed = |cause| match cause {
+            CompileError::Intractable(cause) => MachineError::intractable(machine, &program.name, cause),
+            cause => MachineError::mapping(machine, &program.name, cause),
+        };
         let compiled = scheduled(&figures, program, options.scheduler).map_err(failed)?;
         Ok(Box::new(Mapped { compiled, machine: figures }))
     }

@@ -1,5 +1,5 @@
 //! Register-pressure-aware scheduling in place of phase 2, for comparison (section 8.3): Goodman and Hsu, "Code scheduling and
-//! register allocation in large basic blocks", 1988, on the whole dataflow graph, a scratchpad slot being a register.
+//! register allocation in large basic blocks", 1988, on the whole dataflow graph, a scratchpad frame being a register.
 //!
 //! Their integrated prepass scheduling is list scheduling that switches between two rules. While more registers are available than
 //! a threshold, CSP takes the ready instruction with the longest path behind it. Else CSR takes the one that leaves the fewest
@@ -136,7 +136,7 @@ impl<'a> Scheduler<'a> {
         let [a, b, c, d] = UnitKind::ALL.map(|kind| geometry.occupancy_of(kind));
         let mut scheduler = Self {
             graph,
-            capacity: geometry.slots * machine.banks,
+            capacity: geometry.frames * machine.banks,
             threshold: units.iter().sum(),
             latency,
             path,
@@ -306,14 +306,14 @@ struct Allocation<'a> {
     movement: Movement,
 }
 
-/// Allocates slots to `sequence`, whose instructions are in the order of their numbers, and spills where they do not suffice.
+/// Allocates frames to `sequence`, whose instructions are in the order of their numbers, and spills where they do not suffice.
 pub fn allocate(graph: &Graph, sequence: &Sequence, machine: &F1, geometry: &Geometry) -> Movement {
     let values = graph.values();
     let mut output = vec![false; values];
     graph.outputs().iter().for_each(|&vector| output[graph.number(vector)] = true);
     let mut allocation = Allocation {
         graph,
-        capacity: geometry.slots * machine.banks,
+        capacity: geometry.frames * machine.banks,
         present: vec![false; values],
         saved: (0..values).map(|number| number >= graph.len()).collect(),
         furthest: BinaryHeap::new(),
@@ -386,8 +386,8 @@ impl Allocation<'_> {
         self.insert(value);
     }
 
-    /// Spills the value whose next use lies furthest ahead, where no slot is left. What the next instruction reads lies nearest, and
-    /// no machine has fewer than four slots.
+    /// Spills the value whose next use lies furthest ahead, where no frame is left. What the next instruction reads lies nearest, and
+    /// no machine has fewer than four frames.
     fn make_room(&mut self) {
         while self.held >= self.capacity {
             let Some((claimed, value)) = self.furthest.pop() else { return };

@@ -10,7 +10,7 @@
 //! Every transfer and every unit moves a chunk a cycle, so a reader may follow its writer by a cycle. Runs of equal operations come as
 //! they were planned for all clusters at once (`run`).
 
-use super::action::{Action, Destination, Register, Slot, Source, Timed};
+use super::action::{Action, Destination, Frame, Register, Source, Timed};
 use super::bank::{Bank, Way};
 use super::cluster::{Cell, Cluster, NONE};
 use super::graph::Graph;
@@ -42,7 +42,7 @@ const LOOKED_AT: usize = 48;
 /// A value's copy in the scratchpad.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    slot: Slot,
+    frame: Frame,
     /// The cycle in which its first chunk is written.
     at: u64,
     /// The first cycle in which another value may start to be written.
@@ -98,7 +98,7 @@ struct Scheduler<'a> {
     clusters: Vec<Cluster>,
     banks: Vec<Bank>,
     stacks: Vec<Reservations>,
-    /// Of each bank, the free slots by the cycle from which they can be written.
+    /// Of each bank, the free frames by the cycle from which they can be written.
     free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
     held: Vec<Option<Held>>,
     /// Clusters whose registers hold the value, one bit each.
@@ -173,7 +173,7 @@ impl<'a> Scheduler<'a> {
         let values = graph.values();
         let mut output = vec![false; values];
         graph.outputs().iter().for_each(|&vector| output[graph.number(vector)] = true);
-        let slots = (0..geometry.slots as u16).map(|index| Reverse((0, index))).collect();
+        let frames = (0..geometry.frames as u16).map(|index| Reverse((0, index))).collect();
         Self {
             graph,
             geometry,
@@ -182,7 +182,7 @@ impl<'a> Scheduler<'a> {
             clusters: vec![Cluster::new(machine, geometry); machine.clusters],
             banks: vec![Bank::new(machine); machine.banks],
             stacks: vec![Reservations::default(); machine.stacks],
-            free: vec![slots; machine.banks],
+            free: vec![frames; machine.banks],
             held: vec![None; values],
             copies: vec![0; values],
             remaining: (0..values).map(|number| graph.users(number).len() as u32).collect(),
@@ -251,19 +251,19 @@ impl<'a> Scheduler<'a> {
         self.actions.push(Timed { cycle, action });
     }
 
-    /// A free slot for a value, in the bank in which it is wanted if there is one, and the cycle from which it can be written.
-    fn take_slot(&mut self, value: u32) -> Result<(Slot, u64), CycleError> {
+    /// A free frame for a value, in the bank in which it is wanted if there is one, and the cycle from which it can be written.
+    fn take_frame(&mut self, value: u32) -> Result<(Frame, u64), CycleError> {
         let first = |bank: u16| self.free[bank as usize].peek().map(|&Reverse((from, index))| (from, index, bank));
         let wanted = self.preferred.get(&value).and_then(|&bank| first(bank));
         let found = wanted.or_else(|| (0..self.free.len() as u16).filter_map(first).min());
         let (from, index, bank) = found.ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
         self.free[bank as usize].pop();
-        Ok((Slot { bank, index }, from))
+        Ok((Frame { bank, index }, from))
     }
 
-    /// Whether some bank has a free slot.
+    /// Whether some bank has a free frame.
     fn has_room(&self) -> bool {
-        self.free.iter().any(|slots| !slots.is_empty())
+        self.free.iter().any(|frames| !frames.is_empty())
     }
 
     /// The first cycle from `from` on in which a vector can go that way through a bank.
@@ -272,14 +272,14 @@ impl<'a> Scheduler<'a> {
     }
 
     fn load(&mut self, value: u32) -> Result<(), CycleError> {
-        let place = self.take_slot(value)?;
+        let place = self.take_frame(value)?;
         let arrival = self.load_to(value, place)?;
-        self.held[value as usize] = Some(Held { slot: place.0, at: arrival, free_from: arrival + 1 });
+        self.held[value as usize] = Some(Held { frame: place.0, at: arrival, free_from: arrival + 1 });
         Ok(())
     }
 
-    /// Loads a value to a slot that can be written from a cycle on; the cycle in which it arrives.
-    fn load_to(&mut self, value: u32, (slot, from): (Slot, u64)) -> Result<u64, CycleError> {
+    /// Loads a value to a frame that can be written from a cycle on; the cycle in which it arrives.
+    fn load_to(&mut self, value: u32, (frame, from): (Frame, u64)) -> Result<u64, CycleError> {
         let duration = self.geometry.transfer;
         // A value that was spilled is read back after its store.
         let stored = self.stored.get(&value).copied().unwrap_or(0);
@@ -291,7 +291,7 @@ impl<'a> Scheduler<'a> {
                 return Err(CycleError::Movement { value, what: "the machine has no memory" });
             };
             let arrival = at + self.load_latency;
-            let free = self.through_bank(slot.bank, Way::Memory, arrival);
+            let free = self.through_bank(frame.bank, Way::Memory, arrival);
             if free == arrival {
                 break (stack, at);
             }
@@ -299,8 +299,8 @@ impl<'a> Scheduler<'a> {
         };
         let arrival = start + self.load_latency;
         self.stacks[stack].reserve(start, duration);
-        self.banks[slot.bank as usize].reserve(Way::Memory, arrival, self.geometry.occupancy);
-        self.push(start, Action::Load { stack: stack as u16, slot, value });
+        self.banks[frame.bank as usize].reserve(Way::Memory, arrival, self.geometry.occupancy);
+        self.push(start, Action::Load { stack: stack as u16, frame, value });
         Ok(arrival)
     }
 
@@ -317,7 +317,7 @@ impl<'a> Scheduler<'a> {
         let duration = self.geometry.transfer;
         let mut from = held.at + 1;
         let (stack, start) = loop {
-            let free = self.through_bank(held.slot.bank, Way::Memory, from);
+            let free = self.through_bank(held.frame.bank, Way::Memory, from);
             let stacks = self.stacks.iter().enumerate();
             let Some((stack, at)) = stacks.map(|(s, t)| (s, t.earliest(free, duration))).min_by_key(|&(_, at)| at)
             else {
@@ -329,11 +329,11 @@ impl<'a> Scheduler<'a> {
             from = at;
         };
         self.stacks[stack].reserve(start, duration);
-        self.banks[held.slot.bank as usize].reserve(Way::Memory, start, self.geometry.occupancy);
+        self.banks[held.frame.bank as usize].reserve(Way::Memory, start, self.geometry.occupancy);
         self.held[value as usize] = Some(Held { free_from: held.free_from.max(start + 1), ..held });
         // Read from the cycle after the one in which it is whole.
         self.stored.insert(value, start + duration.max(self.geometry.occupancy) + 1);
-        self.push(start, Action::Store { stack: stack as u16, slot: held.slot, value });
+        self.push(start, Action::Store { stack: stack as u16, frame: held.frame, value });
         Ok(())
     }
 
@@ -350,7 +350,7 @@ impl<'a> Scheduler<'a> {
     /// Drops a value from the chip.
     fn release(&mut self, value: u32) {
         if let Some(held) = self.held[value as usize].take() {
-            self.free[held.slot.bank as usize].push(Reverse((held.free_from, held.slot.index)));
+            self.free[held.frame.bank as usize].push(Reverse((held.free_from, held.frame.index)));
         }
         let copies = std::mem::take(&mut self.copies[value as usize]);
         for (index, cluster) in self.clusters.iter_mut().enumerate() {
@@ -366,13 +366,13 @@ impl<'a> Scheduler<'a> {
     fn write_back(&mut self, register: Register) -> Result<(), CycleError> {
         let (cluster, index) = (register.cluster as usize, register.index as usize);
         let cell = self.clusters[cluster].cells[index];
-        let (slot, slot_from) = self.take_slot(cell.value)?;
+        let (frame, frame_from) = self.take_frame(cell.value)?;
         let duration = self.geometry.occupancy;
-        let mut at = (cell.at + 1).max(slot_from.saturating_sub(self.network));
+        let mut at = (cell.at + 1).max(frame_from.saturating_sub(self.network));
         loop {
             let free = self.clusters[cluster].to_scratchpad.earliest(at, duration);
             let arrival = free + self.network;
-            let bank_free = self.through_bank(slot.bank, Way::Enter, arrival);
+            let bank_free = self.through_bank(frame.bank, Way::Enter, arrival);
             if free == at && bank_free == arrival && self.clusters[cluster].free_ports(at, duration) > 0 {
                 break;
             }
@@ -381,12 +381,12 @@ impl<'a> Scheduler<'a> {
         let arrival = at + self.network;
         self.clusters[cluster].to_scratchpad.reserve(at, duration);
         self.clusters[cluster].take_port(at, duration);
-        self.banks[slot.bank as usize].reserve(Way::Enter, arrival, duration);
+        self.banks[frame.bank as usize].reserve(Way::Enter, arrival, duration);
         let cell = &mut self.clusters[cluster].cells[index];
         cell.free_from = cell.free_from.max(at + 1);
         let value = cell.value;
-        self.held[value as usize] = Some(Held { slot, at: arrival, free_from: arrival + 1 });
-        self.push(at, Action::WriteBack { register, slot, value });
+        self.held[value as usize] = Some(Held { frame, at: arrival, free_from: arrival + 1 });
+        self.push(at, Action::WriteBack { register, frame, value });
         Ok(())
     }
 
@@ -556,24 +556,24 @@ impl<'a> Scheduler<'a> {
         values.iter().map(first).max().unwrap_or(0)
     }
 
-    /// A slot for a result: a free one, in another bank than `busy` if there is one among the first; or that of an operand that dies
+    /// A frame for a result: a free one, in another bank than `busy` if there is one among the first; or that of an operand that dies
     /// with its reader.
-    fn result_slot(&mut self, value: u32, dying: &[u32], busy: Option<u16>) -> Result<(Slot, u64), CycleError> {
+    fn result_frame(&mut self, value: u32, dying: &[u32], busy: Option<u16>) -> Result<(Frame, u64), CycleError> {
         if self.has_room() {
             let mut passed_over = Vec::new();
-            let mut found = self.take_slot(value)?;
+            let mut found = self.take_frame(value)?;
             while Some(found.0.bank) == busy && self.has_room() && passed_over.len() < self.banks.len() {
                 passed_over.push(found);
-                found = self.take_slot(value)?;
+                found = self.take_frame(value)?;
             }
-            for (slot, from) in passed_over {
-                self.free[slot.bank as usize].push(Reverse((from, slot.index)));
+            for (frame, from) in passed_over {
+                self.free[frame.bank as usize].push(Reverse((from, frame.index)));
             }
             return Ok(found);
         }
         let held = dying.iter().find_map(|&operand| self.held[operand as usize].take());
         let held = held.ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
-        Ok((held.slot, held.free_from))
+        Ok((held.frame, held.free_from))
     }
 
     fn execute(&mut self, instruction: u32) -> Result<(), CycleError> {
@@ -611,14 +611,14 @@ impl<'a> Scheduler<'a> {
         // The bank that an operand streams from while the result may already arrive.
         let overlap = latency + 2 * self.network < duration;
         let busy = sources.iter().find_map(|&(source, _)| match source {
-            Source::Scratchpad(slot) if overlap => Some(slot.bank),
+            Source::Scratchpad(frame) if overlap => Some(frame.bank),
             _ => None,
         });
         let (result, from) = match place {
             Some((index, from)) => (Destination::Register(index as u16), from),
             None => {
-                let (slot, from) = self.result_slot(instruction, &dying, busy)?;
-                (Destination::Scratchpad(slot), from.saturating_sub(self.network))
+                let (frame, from) = self.result_frame(instruction, &dying, busy)?;
+                (Destination::Scratchpad(frame), from.saturating_sub(self.network))
             }
         };
         let mut at = ready.max(from.saturating_sub(latency));
@@ -642,13 +642,13 @@ impl<'a> Scheduler<'a> {
                         next += 1;
                     }
                 }
-                Destination::Scratchpad(slot) => {
+                Destination::Scratchpad(frame) => {
                     let leave = own.to_scratchpad.earliest(write, duration);
-                    let arrive = self.through_bank(slot.bank, Way::Enter, leave + self.network);
+                    let arrive = self.through_bank(frame.bank, Way::Enter, leave + self.network);
                     next = arrive - self.network - latency;
-                    let bank = &self.banks[slot.bank as usize];
+                    let bank = &self.banks[frame.bank as usize];
                     let idle = |from| bank.is_idle(from, duration);
-                    let meets = busy == Some(slot.bank) && !(idle(next - self.network) && idle(arrive));
+                    let meets = busy == Some(frame.bank) && !(idle(next - self.network) && idle(arrive));
                     if next == at && (meets || !own.ports_for(next, reads, None, duration)) {
                         next += 1;
                     }
@@ -680,9 +680,9 @@ impl<'a> Scheduler<'a> {
                 self.clusters[cluster].cells[usize::from(index)] = cell;
                 self.copies[instruction as usize] = 1 << cluster;
             }
-            Destination::Scratchpad(slot) => {
+            Destination::Scratchpad(frame) => {
                 let at = write + self.network;
-                self.held[instruction as usize] = Some(Held { slot, at, free_from: at + 1 });
+                self.held[instruction as usize] = Some(Held { frame, at, free_from: at + 1 });
             }
         }
         if self.remaining[instruction as usize] == 0 && !self.output[instruction as usize] {
@@ -718,9 +718,9 @@ impl<'a> Scheduler<'a> {
                 Source::Cluster(_) => self.send(source, cluster, start),
             }
         }
-        if let Destination::Scratchpad(slot) = result {
+        if let Destination::Scratchpad(frame) = result {
             self.clusters[cluster].to_scratchpad.reserve(write, duration);
-            self.banks[slot.bank as usize].reserve(Way::Enter, write + self.network, duration);
+            self.banks[frame.bank as usize].reserve(Way::Enter, write + self.network, duration);
         }
         let reads = sources.iter().filter(|(source, _)| matches!(source, Source::Register(_))).count();
         let write = matches!(result, Destination::Register(_)).then_some(write);

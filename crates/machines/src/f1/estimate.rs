@@ -49,7 +49,7 @@ impl Estimate {
         }
         ports(graph, &group_of, &ordered.home, &mut vectors);
         let [hints, others] =
-            Scratchpad::new(graph, &group_of, geometry.slots * machine.banks).run(graph, &group_of, &mut vectors);
+            Scratchpad::new(graph, &group_of, geometry.frames * machine.banks).run(graph, &group_of, &mut vectors);
         let cycles = |(index, vectors): (usize, u64)| {
             let (each, places) = match UnitKind::ALL.get(index) {
                 Some(&kind) => (geometry.occupancy_of(kind), machine.unit_count(kind)),

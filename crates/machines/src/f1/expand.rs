@@ -5,8 +5,8 @@
 //!
 //! | action | events |
 //! |---|---|
-//! | load, store | the channel of a stack, between off-chip memory and a slot |
-//! | fetch | a cluster's port from the scratchpad: slot to register |
+//! | load, store | the channel of a stack, between off-chip memory and a frame |
+//! | fetch | a cluster's port from the scratchpad: frame to register |
 //! | forward | a cluster's port from the other clusters: register to register |
 //! | write-back | a register file's way to the crossbar, then the cluster's port to the scratchpad |
 //! | execute | for each operand that streams, the port that it comes through, onto a wire to the unit; the unit; for a result that streams, the cluster's port to the scratchpad |
@@ -15,7 +15,7 @@
 //! scratchpad from when it leaves it: all streams of a port are moved by the same cycles, so they meet as they do at its other end.
 //! A bank's port and accesses, and a register file's, are those of the memories.
 
-use super::action::{Action, Destination, Register, Slot, Source, Timed};
+use super::action::{Action, Destination, Frame, Register, Source, Timed};
 use super::fetch;
 use super::graph::{Function, Graph, LeafClass, UnitKind};
 use super::machine::{F1, Geometry, WORD_BYTES};
@@ -169,7 +169,7 @@ fn memories(builder: &mut ScheduleBuilder, machine: &F1, geometry: &Geometry) {
         })
     };
     builder.memory("hbm", MemoryKind::OffChip);
-    let scratchpad = lines(machine.banks, geometry.slots, 1, FROM_SCRATCHPAD, Some(TO_SCRATCHPAD));
+    let scratchpad = lines(machine.banks, geometry.frames, 1, FROM_SCRATCHPAD, Some(TO_SCRATCHPAD));
     builder.memory("scratchpad", scratchpad);
     let registers = lines(machine.clusters, geometry.registers, machine.register_banks, BETWEEN_CLUSTERS, None);
     builder.memory("register_file", registers);
@@ -261,9 +261,9 @@ impl<'a> Expansion<'a> {
     /// Whether everything that an action names is there; what is not.
     fn exists(&self, timed: &Timed) -> Result<(), &'static str> {
         let holds = |there: bool, what| if there { Ok(()) } else { Err(what) };
-        let slot = |slot: Slot| {
-            let there = usize::from(slot.bank) < self.machine.banks && usize::from(slot.index) < self.geometry.slots;
-            holds(there, "such slot")
+        let frame = |frame: Frame| {
+            let there = usize::from(frame.bank) < self.machine.banks && usize::from(frame.index) < self.geometry.frames;
+            holds(there, "such frame")
         };
         let register = |of: Register| {
             let there =
@@ -272,15 +272,15 @@ impl<'a> Expansion<'a> {
         };
         let value = |value: u32| holds((value as usize) < self.graph.values(), "such value");
         match timed.action {
-            Action::Load { stack, slot: place, value: of } | Action::Store { stack, slot: place, value: of } => {
+            Action::Load { stack, frame: place, value: of } | Action::Store { stack, frame: place, value: of } => {
                 holds(usize::from(stack) < self.machine.stacks, "such stack")?;
                 value(of)?;
-                slot(place)
+                frame(place)
             }
-            Action::Fetch { slot: place, register: of, value: what }
-            | Action::WriteBack { slot: place, register: of, value: what } => {
+            Action::Fetch { frame: place, register: of, value: what }
+            | Action::WriteBack { frame: place, register: of, value: what } => {
                 value(what)?;
-                slot(place)?;
+                frame(place)?;
                 register(of)
             }
             Action::Forward { from, to, value: what } => {
@@ -297,7 +297,7 @@ impl<'a> Expansion<'a> {
                 for operand in operands {
                     let streams = match operand {
                         Source::Register(index) => register(Register { cluster, index }).map(|()| false),
-                        Source::Scratchpad(from) => slot(from).map(|()| true),
+                        Source::Scratchpad(from) => frame(from).map(|()| true),
                         Source::Cluster(from) => register(from).map(|()| true),
                     }?;
                     let in_time = !streams || timed.cycle >= self.machine.depth.network;
@@ -305,7 +305,7 @@ impl<'a> Expansion<'a> {
                 }
                 match result {
                     Destination::Register(index) => register(Register { cluster, index }),
-                    Destination::Scratchpad(to) => slot(to),
+                    Destination::Scratchpad(to) => frame(to),
                 }
             }
         }
@@ -315,8 +315,8 @@ impl<'a> Expansion<'a> {
         value(self.graph, number)
     }
 
-    fn slot(&self, slot: Slot) -> Place {
-        let line = usize::from(slot.bank) * self.geometry.slots + usize::from(slot.index);
+    fn frame(&self, frame: Frame) -> Place {
+        let line = usize::from(frame.bank) * self.geometry.frames + usize::from(frame.index);
         Place { memory: SCRATCHPAD, offset: line as u64 * self.line, bytes: self.line }
     }
 
@@ -386,27 +386,27 @@ impl<'a> Expansion<'a> {
         };
         let network = self.machine.depth.network;
         match (action, part) {
-            (Action::Load { stack, slot, value }, _) => {
+            (Action::Load { stack, frame, value }, _) => {
                 let value = self.value(value);
                 self.transfer(event, LOAD, stack);
                 let off_chip = Place { memory: HBM, offset: 0, bytes: self.line };
                 let last = self.geometry.transfer as u32 - 1;
                 event.reads.push(Access { last, ..self.stream(off_chip, value, 0) });
-                event.writes.push(self.stream(self.slot(slot), value, self.geometry.load_latency));
+                event.writes.push(self.stream(self.frame(frame), value, self.geometry.load_latency));
             }
-            (Action::Store { stack, slot, value }, _) => {
+            (Action::Store { stack, frame, value }, _) => {
                 let value = self.value(value);
                 self.transfer(event, STORE, stack);
-                event.reads.push(self.stream(self.slot(slot), value, 0));
+                event.reads.push(self.stream(self.frame(frame), value, 0));
                 // It can be read back when all of it is there.
                 let off_chip = Place { memory: HBM, offset: 0, bytes: self.line };
                 let last = self.geometry.transfer.max(self.geometry.occupancy) as u32 - 1;
                 event.writes.push(Access { last, order: Order::Any, ..self.stream(off_chip, value, 0) });
             }
-            (Action::Fetch { slot, register, value }, _) => {
+            (Action::Fetch { frame, register, value }, _) => {
                 let value = self.value(value);
                 (event.resource, event.op.kind) = (self.port(0, register.cluster), FETCH);
-                event.reads.push(self.stream(self.slot(slot), value, 0));
+                event.reads.push(self.stream(self.frame(frame), value, 0));
                 event.writes.push(self.stream(self.register(register), value, network));
             }
             (Action::Forward { from, to, value }, _) => {
@@ -415,10 +415,10 @@ impl<'a> Expansion<'a> {
                 event.reads.push(self.stream(self.register(from), value, 0));
                 event.writes.push(self.stream(self.register(to), value, network));
             }
-            (Action::WriteBack { register, slot, value }, part) => {
+            (Action::WriteBack { register, frame, value }, part) => {
                 let (value, wire) = (self.value(value), self.wire(register.cluster, Wire::Results));
                 let (from, to) = match part {
-                    Part::Result => (wire, self.slot(slot)),
+                    Part::Result => (wire, self.frame(frame)),
                     _ => (self.register(register), wire),
                 };
                 (event.resource, event.op.kind) = match part {
@@ -453,7 +453,7 @@ impl<'a> Expansion<'a> {
                 for (_, source, value) in self.operands(instruction, operands).filter(|&(of, ..)| of == wanted) {
                     let (from, wire, way, kind) = match source {
                         Source::Cluster(from) => (self.register(from), Wire::Clusters, 2, STREAM_FORWARD),
-                        Source::Scratchpad(from) => (self.slot(from), Wire::Scratchpad, 0, STREAM),
+                        Source::Scratchpad(from) => (self.frame(from), Wire::Scratchpad, 0, STREAM),
                         Source::Register(_) => continue,
                     };
                     (event.resource, event.op.kind) = (self.port(way, cluster), kind);
@@ -465,8 +465,8 @@ impl<'a> Expansion<'a> {
                 event.resource = self.port(1, cluster);
                 let value = self.value(instruction);
                 event.reads.push(self.stream(self.wire(cluster, Wire::Results), value, 0));
-                if let Destination::Scratchpad(slot) = result {
-                    event.writes.push(self.stream(self.slot(slot), value, 0));
+                if let Destination::Scratchpad(frame) = result {
+                    event.writes.push(self.stream(self.frame(frame), value, 0));
                 }
             }
             Part::Main => {

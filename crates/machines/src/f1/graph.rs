@@ -253,9 +253,9 @@ impl GraphBuilder {
         let mut users = vec![0; starts[graph.values()] as usize];
         for index in 0..graph.len() {
             for &operand in graph.distinct_operands(index) {
-                let slot = &mut next[graph.number(operand)];
-                users[*slot as usize] = index as u32;
-                *slot += 1;
+                let entry = &mut next[graph.number(operand)];
+                users[*entry as usize] = index as u32;
+                *entry += 1;
             }
         }
         graph.users = users;

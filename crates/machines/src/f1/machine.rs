@@ -108,7 +108,7 @@ pub struct Geometry {
     /// Vectors in a cluster's register file.
     pub registers: usize,
     /// Vectors in a scratchpad bank.
-    pub slots: usize,
+    pub frames: usize,
     /// Cycles from the first chunk in to the first chunk out: forward and inverse NTT, automorphism, multiply, add.
     latency: [u64; 4],
 }
@@ -164,7 +164,7 @@ impl F1 {
         };
         // Two operands and a result of one instruction, and room for one vector on its way.
         let registers = fits("a register file", self.register_file, 4)?;
-        let slots = fits("a scratchpad bank", self.bank_bytes, 1)?;
+        let frames = fits("a scratchpad bank", self.bank_bytes, 1)?;
         fits("the scratchpad", self.bank_bytes * self.banks as u64, 4)?;
         let PipelineDepth { multiplier, adder, .. } = self.depth;
         // log2 layers of butterflies, the multiplication, the transpose, log2 G layers (figure 8).
@@ -194,7 +194,7 @@ impl F1 {
             transfer,
             load_latency: self.memory_latency + transfer.saturating_sub(occupancy),
             registers,
-            slots,
+            frames,
             latency,
         })
     }
@@ -242,7 +242,7 @@ impl Geometry {
 
     /// Lines of the scratchpad and of all register files.
     pub(super) fn lines(&self, machine: &F1) -> usize {
-        machine.banks * self.slots + machine.clusters * self.registers
+        machine.banks * self.frames + machine.clusters * self.registers
     }
 
     /// The line that a crossbar takes a vector from, numbered through a scratchpad of so many `banks` and then the register files; none
@@ -250,9 +250,9 @@ impl Geometry {
     pub(super) fn line(&self, of: Source, banks: usize) -> Option<usize> {
         match of {
             Source::Register(_) => None,
-            Source::Scratchpad(slot) => Some(usize::from(slot.bank) * self.slots + usize::from(slot.index)),
+            Source::Scratchpad(frame) => Some(usize::from(frame.bank) * self.frames + usize::from(frame.index)),
             Source::Cluster(from) => {
-                Some(banks * self.slots + usize::from(from.cluster) * self.registers + usize::from(from.index))
+                Some(banks * self.frames + usize::from(from.cluster) * self.registers + usize::from(from.index))
             }
         }
     }

@@ -159,7 +159,7 @@ impl<'a> Scheduler<'a> {
         }
         let mut scheduler = Self {
             graph,
-            capacity: geometry.slots * machine.banks,
+            capacity: geometry.frames * machine.banks,
             transfer: geometry.transfer.div_ceil(machine.stacks as u64),
             occupancy: UnitKind::ALL.map(|kind| geometry.occupancy_of(kind)),
             load_latency: geometry.load_latency,

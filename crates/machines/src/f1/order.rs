@@ -114,7 +114,7 @@ type Grouped = (Vec<Operation>, Vec<Vec<u32>>);
 /// The homomorphic operations, and their groups in order.
 fn grouped(translation: &Translation, width: Width, machine: &F1, geometry: &Geometry) -> Grouped {
     let mut operations = operations(translation);
-    let capacity = geometry.slots * machine.banks / geometry.subpolynomials().count();
+    let capacity = geometry.frames * machine.banks / geometry.subpolynomials().count();
     let groups = group(&mut operations, width, capacity, machine.clusters);
     (operations, groups)
 }

@@ -9,7 +9,7 @@
 //! translation; groups, each a leaf of its hint and 1 or 0, operations, instructions; peak and cycles of phase 2;
 //! actions, each its kind, cycle and fields.
 
-use super::action::{Action, Destination, Register, Slot, Source, Timed};
+use super::action::{Action, Destination, Frame, Register, Source, Timed};
 use super::bytes::{BytesError, Reader, put};
 use super::compile::{Accepted, Compiled};
 use super::expand::check;
@@ -100,7 +100,7 @@ pub fn save(compiled: &Compiled) -> Vec<u8> {
 
 /// The kind of an action, and its numbers.
 fn fields(action: Action) -> (u8, [Option<u64>; 7]) {
-    let slot = |slot: Slot| [slot.bank, slot.index].map(u64::from);
+    let frame = |frame: Frame| [frame.bank, frame.index].map(u64::from);
     let register = |register: Register| [register.cluster, register.index].map(u64::from);
     let list = |fields: &[u64]| {
         let mut found = [None; 7];
@@ -110,22 +110,22 @@ fn fields(action: Action) -> (u8, [Option<u64>; 7]) {
     let pair = |[a, b]: [u64; 2], [c, d]: [u64; 2]| list(&[a, b, c, d]);
     let moved = |[a, b]: [u64; 2], [c, d]: [u64; 2], value: u32| list(&[a, b, c, d, value.into()]);
     match action {
-        Action::Load { stack, slot: place, value } => (0, pair([stack.into(), value.into()], slot(place))),
-        Action::Store { stack, slot: place, value } => (1, pair([stack.into(), value.into()], slot(place))),
-        Action::Fetch { slot: from, register: to, value } => (2, moved(slot(from), register(to), value)),
-        Action::WriteBack { register: from, slot: to, value } => (3, moved(register(from), slot(to), value)),
+        Action::Load { stack, frame: place, value } => (0, pair([stack.into(), value.into()], frame(place))),
+        Action::Store { stack, frame: place, value } => (1, pair([stack.into(), value.into()], frame(place))),
+        Action::Fetch { frame: from, register: to, value } => (2, moved(frame(from), register(to), value)),
+        Action::WriteBack { register: from, frame: to, value } => (3, moved(register(from), frame(to), value)),
         Action::Forward { from, to, value } => (4, moved(register(from), register(to), value)),
         Action::Execute { instruction, cluster, unit, operands, result } => {
             // A place is one number: its kind in the lowest two bits, and two of 16 bits.
             let place = |kind: u64, [a, b]: [u64; 2]| kind | a << 2 | b << 18;
             let [first, second] = operands.map(|operand| match operand {
                 Source::Register(index) => place(0, [0, index.into()]),
-                Source::Scratchpad(from) => place(1, slot(from)),
+                Source::Scratchpad(from) => place(1, frame(from)),
                 Source::Cluster(from) => place(2, register(from)),
             });
             let result = match result {
                 Destination::Register(index) => place(0, [0, index.into()]),
-                Destination::Scratchpad(to) => place(1, slot(to)),
+                Destination::Scratchpad(to) => place(1, frame(to)),
             };
             (5, list(&[instruction.into(), cluster.into(), unit.into(), first, second, result]))
         }
@@ -214,11 +214,11 @@ fn timed(reader: &mut Reader<'_>) -> Result<Timed, BytesError> {
     let action = match kind {
         0 | 1 => {
             let (stack, value) = (reader.narrow()?, reader.narrow()?);
-            let slot = slot(reader)?;
-            if kind == 0 { Action::Load { stack, slot, value } } else { Action::Store { stack, slot, value } }
+            let frame = frame(reader)?;
+            if kind == 0 { Action::Load { stack, frame, value } } else { Action::Store { stack, frame, value } }
         }
-        2 => Action::Fetch { slot: slot(reader)?, register: register(reader)?, value: reader.narrow()? },
-        3 => Action::WriteBack { register: register(reader)?, slot: slot(reader)?, value: reader.narrow()? },
+        2 => Action::Fetch { frame: frame(reader)?, register: register(reader)?, value: reader.narrow()? },
+        3 => Action::WriteBack { register: register(reader)?, frame: frame(reader)?, value: reader.narrow()? },
         4 => Action::Forward { from: register(reader)?, to: register(reader)?, value: reader.narrow()? },
         5 => {
             let (instruction, cluster, unit) = (reader.narrow()?, reader.narrow()?, reader.narrow()?);
@@ -226,14 +226,14 @@ fn timed(reader: &mut Reader<'_>) -> Result<Timed, BytesError> {
             for operand in &mut operands {
                 *operand = match place(reader)? {
                     (0, _, index) => Source::Register(index),
-                    (1, bank, index) => Source::Scratchpad(Slot { bank, index }),
+                    (1, bank, index) => Source::Scratchpad(Frame { bank, index }),
                     (2, cluster, index) => Source::Cluster(Register { cluster, index }),
                     _ => return reader.fail("no such operand"),
                 };
             }
             let result = match place(reader)? {
                 (0, _, index) => Destination::Register(index),
-                (1, bank, index) => Destination::Scratchpad(Slot { bank, index }),
+                (1, bank, index) => Destination::Scratchpad(Frame { bank, index }),
                 _ => return reader.fail("no such place for a result"),
             };
             Action::Execute { instruction, cluster, unit, operands, result }
@@ -243,8 +243,8 @@ fn timed(reader: &mut Reader<'_>) -> Result<Timed, BytesError> {
     Ok(Timed { cycle, action })
 }
 
-fn slot(reader: &mut Reader<'_>) -> Result<Slot, BytesError> {
-    Ok(Slot { bank: reader.narrow()?, index: reader.narrow()? })
+fn frame(reader: &mut Reader<'_>) -> Result<Frame, BytesError> {
+    Ok(Frame { bank: reader.narrow()?, index: reader.narrow()? })
 }
 
 fn register(reader: &mut Reader<'_>) -> Result<Register, BytesError> {

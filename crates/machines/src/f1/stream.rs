@@ -5,7 +5,7 @@
 //! | functional unit | what it does to the vector that arrives |
 //! | register file | give or take a register's vector |
 //! | crossbar port of a cluster | connect to a bank or to another cluster |
-//! | scratchpad bank | give or take a slot's vector |
+//! | scratchpad bank | give or take a frame's vector |
 //! | memory stack | load or store a vector by number |
 //!
 //! In the binary form, which parses back, every number is a varint of seven bits a byte; in the readable form an instruction is a line.
@@ -38,9 +38,9 @@ pub enum Component {
 pub enum Operation {
     /// A unit's function.
     Compute(Function),
-    /// Give the vector in a register or slot.
+    /// Give the vector in a register or frame.
     Give(u16),
-    /// Take a vector into a register or slot.
+    /// Take a vector into a register or frame.
     Take(u16),
     /// Connect to a bank or cluster.
     Connect(u16),
@@ -125,23 +125,23 @@ pub(super) fn each(
 ) {
     let (network, start) = (machine.depth.network, timed.cycle);
     match timed.action {
-        Action::Load { stack, slot, value } => {
+        Action::Load { stack, frame, value } => {
             at(Component::Stack(stack), start, Operation::Load(value), None);
-            at(Component::Bank(slot.bank), start + geometry.load_latency, Operation::Take(slot.index), None);
+            at(Component::Bank(frame.bank), start + geometry.load_latency, Operation::Take(frame.index), None);
         }
-        Action::Store { stack, slot, value } => {
-            at(Component::Bank(slot.bank), start, Operation::Give(slot.index), None);
+        Action::Store { stack, frame, value } => {
+            at(Component::Bank(frame.bank), start, Operation::Give(frame.index), None);
             at(Component::Stack(stack), start, Operation::Store(value), None);
         }
-        Action::Fetch { slot, register, .. } => {
-            at(Component::Bank(slot.bank), start, Operation::Give(slot.index), Some(Source::Scratchpad(slot)));
-            at(Component::Port(0, register.cluster), start + network, Operation::Connect(slot.bank), None);
+        Action::Fetch { frame, register, .. } => {
+            at(Component::Bank(frame.bank), start, Operation::Give(frame.index), Some(Source::Scratchpad(frame)));
+            at(Component::Port(0, register.cluster), start + network, Operation::Connect(frame.bank), None);
             at(Component::Registers(register.cluster), start + network, Operation::Take(register.index), None);
         }
-        Action::WriteBack { register, slot, .. } => {
+        Action::WriteBack { register, frame, .. } => {
             at(Component::Registers(register.cluster), start, Operation::Give(register.index), None);
-            at(Component::Port(1, register.cluster), start, Operation::Connect(slot.bank), None);
-            at(Component::Bank(slot.bank), start + network, Operation::Take(slot.index), None);
+            at(Component::Port(1, register.cluster), start, Operation::Connect(frame.bank), None);
+            at(Component::Bank(frame.bank), start + network, Operation::Take(frame.index), None);
         }
         Action::Forward { from, to, .. } => {
             at(Component::Registers(from.cluster), start, Operation::Give(from.index), Some(Source::Cluster(from)));
@@ -157,7 +157,7 @@ pub(super) fn each(
                         at(Component::Registers(cluster), start, Operation::Give(index), None);
                         continue;
                     }
-                    Source::Scratchpad(slot) => (Component::Bank(slot.bank), slot.index, (0, slot.bank)),
+                    Source::Scratchpad(frame) => (Component::Bank(frame.bank), frame.index, (0, frame.bank)),
                     Source::Cluster(from) => (Component::Registers(from.cluster), from.index, (2, from.cluster)),
                 };
                 at(giver, start - network, Operation::Give(index), Some(operand));
@@ -167,9 +167,9 @@ pub(super) fn each(
             let end = start + geometry.latency(function);
             match result {
                 Destination::Register(index) => at(Component::Registers(cluster), end, Operation::Take(index), None),
-                Destination::Scratchpad(slot) => {
-                    at(Component::Port(1, cluster), end, Operation::Connect(slot.bank), None);
-                    at(Component::Bank(slot.bank), end + network, Operation::Take(slot.index), None);
+                Destination::Scratchpad(frame) => {
+                    at(Component::Port(1, cluster), end, Operation::Connect(frame.bank), None);
+                    at(Component::Bank(frame.bank), end + network, Operation::Take(frame.index), None);
                 }
             }
         }

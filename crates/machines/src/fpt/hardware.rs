@@ -63,21 +63,21 @@ pub fn run(machine: &Fpt, tasks: &Tasks) -> Timeline {
 
 fn start(machine: &Fpt, tasks: &Tasks, task: &Task, count: u64, now: i64) -> Started {
     let shape = &tasks.shape;
-    let slots = Vec::new();
+    let waves = Vec::new();
     match (task.action, task.unit) {
         (Action::Rotate, _) => {
             let lead = lead(machine, shape);
             let start = now + lead;
             let free = now + shape.lwe_dimension as i64 * shape.period;
-            Started { start, end: start + through(shape, count), free, slots }
+            Started { start, end: start + through(shape, count), free, waves }
         }
         (_, Unit::Host) => {
             let free = now + (count * task.amount) as i64;
-            Started { start: now, end: free + 1, free, slots }
+            Started { start: now, end: free + 1, free, waves }
         }
         (_, unit) => {
             let free = now + channels::cycles(task.amount, rate(machine, unit));
-            Started { start: now, end: free + latency(machine, unit), free, slots }
+            Started { start: now, end: free + latency(machine, unit), free, waves }
         }
     }
 }

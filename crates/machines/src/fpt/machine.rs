@@ -124,7 +124,7 @@ pub struct Shape {
     /// From a ciphertext's first element at the rotator to the first cycle in which the next iteration could read it.
     pub depth: i64,
     /// Ciphertexts of a batch: C of the C-slow pipeline.
-    pub slots: u64,
+    pub in_flight: u64,
     /// Cycles between two iterations of one ciphertext.
     pub period: i64,
     /// Cycles that the key of one iteration takes on its channels.
@@ -287,7 +287,7 @@ impl Fpt {
         let to_multiply = rotate + group - 1 + decompose + forward;
         let to_accumulate = to_multiply + (steps - 1) * step + multiply + add + inverse;
         let depth = to_accumulate + accumulate + group - 1;
-        let slots = self.batch.max((depth as u64).div_ceil(cmux as u64));
+        let in_flight = self.batch.max((depth as u64).div_ceil(cmux as u64));
         let bytes = |count: u64, bits: u64| (count * bits).div_ceil(8);
         let bits = Bits {
             coefficient: gadget.kept_bits().min(parameters.torus_bits()),
@@ -321,8 +321,8 @@ impl Fpt {
             inverse,
             accumulate,
             depth,
-            slots,
-            period: (slots as i64 * cmux).max(key_cycles),
+            in_flight,
+            period: (in_flight as i64 * cmux).max(key_cycles),
             key_cycles,
             polynomial: bytes(ring_degree, bits.coefficient.into()),
             digits: bytes(ring_degree, bits.digit.into()),

@@ -195,7 +195,7 @@ pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, Softwar
                 continue;
             };
             plans.insert(work.blind_rotation, planned(body, &shape)?);
-            let chunks = work.tables.chunks(shape.slots as usize).map(|tables| distinct(tables).len() as u64);
+            let chunks = work.tables.chunks(shape.in_flight as usize).map(|tables| distinct(tables).len() as u64);
             tables_needed = chunks.max().unwrap_or(1).max(tables_needed);
         }
     }
@@ -204,7 +204,7 @@ pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, Softwar
         let (available, needed) = (machine.tables, tables_needed * shape.polynomial);
         return Err(ShapeError::Memory { figure, available, needed, content, set: parameters.name().to_owned() }.into());
     }
-    let entry_bytes = shape.slots * shape.large().max(shape.small());
+    let entry_bytes = shape.in_flight * shape.large().max(shape.small());
     let host = Ring { offset: 0, entry_bytes, entries: machine.host_buffer / entry_bytes };
     let levels = parameters.key_switch_gadget().map_or(0, |gadget| u64::from(gadget.levels));
     // Digits, and their products with the key.
@@ -230,8 +230,8 @@ pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, Softwar
                 _ => 0,
             },
         };
-        for first in (0..count as u32).step_by(shape.slots as usize) {
-            let batch = (index, first, (shape.slots as u32).min(count as u32 - first));
+        for first in (0..count as u32).step_by(shape.in_flight as usize) {
+            let batch = (index, first, (shape.in_flight as u32).min(count as u32 - first));
             match work {
                 Work::Bootstraps(work) => writer.bootstraps(work, batch),
                 Work::KeySwitches(work) => writer.key_switches(work, batch),
@@ -257,7 +257,7 @@ fn planned(body: &polyfabric_program::tfhe::kernel::Body, shape: &Shape) -> Resu
 
 /// Whether the buffers hold what two batches need.
 fn fits(machine: &Fpt, shape: &Shape, set: &str) -> Result<(), ShapeError> {
-    let batches = BUFFERS * shape.slots;
+    let batches = BUFFERS * shape.in_flight;
     let checks = [
         ("memories.fifo.capacity", machine.fifo, batches * shape.amounts(), "the rotation amounts of two batches"),
         ("memories.outputs.capacity", machine.outputs, batches * shape.large(), "the results of two batches"),

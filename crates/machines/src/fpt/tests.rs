@@ -73,7 +73,7 @@ fn a_cmux_takes_what_section_5_says() {
     // (256/128) · 6 = 12 cycles and (512/128) · 4 = 16; a batch of 12 fills 144 and 192.
     for (set, cycles, macs) in [("fpt-I", 12, 384), ("fpt-II", 16, 256)] {
         let shape = machine().shape(&parameters(set)).expect("it fits");
-        assert_eq!((shape.cmux, shape.slots, shape.period), (cycles, 12, 12 * cycles), "{set}");
+        assert_eq!((shape.cmux, shape.in_flight, shape.period), (cycles, 12, 12 * cycles), "{set}");
         assert_eq!(shape.macs(), macs, "{set}");
         assert!(shape.depth <= shape.period, "{set}: the structure takes {} cycles", shape.depth);
     }
@@ -107,8 +107,8 @@ fn a_slow_key_stretches_the_period_and_a_shallow_batch_is_as_deep_as_the_structu
     let shape = slow.shape(&parameters).expect("it fits");
     assert!(shape.key_cycles > 144 && shape.period == shape.key_cycles, "{shape:?}");
     let shallow = Fpt { batch: 1, ..machine() }.shape(&parameters).expect("it fits");
-    assert_eq!(shallow.slots, (shallow.depth as u64).div_ceil(12));
-    assert!(shallow.slots < 12);
+    assert_eq!(shallow.in_flight, (shallow.depth as u64).div_ceil(12));
+    assert!(shallow.in_flight < 12);
 }
 
 #[test]

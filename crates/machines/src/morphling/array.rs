@@ -108,7 +108,7 @@ pub struct InverseTimes {
 
 /// Start cycles of one ciphertext's events in one iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlotTimes {
+pub struct WaveTimes {
     /// In the order of [`IterationPlan::forwards`].
     pub forwards: Vec<ForwardTimes>,
     /// In the order of [`IterationPlan::drains`], flattened.
@@ -124,8 +124,8 @@ pub struct IterationTimes {
     pub key: i64,
     /// Buffer of Private-A2 that the key is in.
     pub key_buffer: u8,
-    /// Each slot.
-    pub slots: Vec<SlotTimes>,
+    /// Each wave.
+    pub waves: Vec<WaveTimes>,
 }
 
 /// One blind-rotation instruction's events, relative to its dispatch.
@@ -133,8 +133,8 @@ pub struct IterationTimes {
 pub struct Rotation {
     /// Its iterations.
     pub iterations: Settled<IterationTimes>,
-    /// For each slot, the cycle at which its last accumulator is complete in Private-A1, in every row.
-    pub slot_done: Vec<i64>,
+    /// For each wave, the cycle at which its last accumulator is complete in Private-A1, in every row.
+    pub wave_done: Vec<i64>,
     /// From here on the next instruction may be dispatched: the decomposition units are free.
     pub issue_end: i64,
     /// The last cycle of any event.
@@ -239,17 +239,17 @@ struct IterationRun<'a> {
     plan: &'a IterationPlan,
     cycles: &'a StepCycles,
     state: ArrayState,
-    /// Per slot and polynomial: when the accumulator is complete in every row.
+    /// Per wave and polynomial: when the accumulator is complete in every row.
     ready: Vec<Vec<i64>>,
     /// The same for the accumulator that the running iteration makes of it.
     coming: Vec<i64>,
 }
 
 impl IterationRun<'_> {
-    fn forward(&mut self, slot: usize, forward: &Forward, key_ready: i64, registers: &mut [u8]) -> ForwardTimes {
+    fn forward(&mut self, wave: usize, forward: &Forward, key_ready: i64, registers: &mut [u8]) -> ForwardTimes {
         let c = self.cycles;
         let mut start = (self.state.decomposition)
-            .max(self.ready[slot][forward.polynomial as usize])
+            .max(self.ready[wave][forward.polynomial as usize])
             .max(self.state.transform - c.decomposition);
         let to_multiply = c.decomposition + c.forward;
         start = start.max(self.state.multiply - to_multiply).max(key_ready - to_multiply);
@@ -282,7 +282,7 @@ impl IterationRun<'_> {
         InverseTimes { transform, accumulate, register }
     }
 
-    /// The next iteration of all slots.
+    /// The next iteration of all waves.
     fn next_iteration(&mut self) -> IterationTimes {
         let c = *self.cycles;
         let buffer = self.state.next_key_buffer as usize;
@@ -291,26 +291,26 @@ impl IterationRun<'_> {
         self.state.channel = key + c.key + c.key_gap;
         // A register between the banks' multicast and the array.
         let key_ready = key + c.key_latency + c.key + KEY_HOP;
-        let mut slots = Vec::with_capacity(self.ready.len());
-        for slot in 0..self.ready.len() {
+        let mut waves = Vec::with_capacity(self.ready.len());
+        for wave in 0..self.ready.len() {
             let mut forwards = Vec::with_capacity(self.plan.forwards.len());
             let mut inverses = Vec::new();
             let mut registers = vec![0; self.plan.chains];
-            self.coming.copy_from_slice(&self.ready[slot]);
+            self.coming.copy_from_slice(&self.ready[wave]);
             for (forward, drains) in self.plan.forwards.iter().zip(&self.plan.drains) {
-                let times = self.forward(slot, forward, key_ready, &mut registers);
+                let times = self.forward(wave, forward, key_ready, &mut registers);
                 forwards.push(times);
                 let closed = times.multiply + c.polynomial + c.multiply;
                 for inverse in drains {
                     inverses.push(self.inverse(inverse, closed, registers[inverse.chain]));
                 }
             }
-            self.ready[slot].copy_from_slice(&self.coming);
-            slots.push(SlotTimes { forwards, inverses, registers });
+            self.ready[wave].copy_from_slice(&self.coming);
+            waves.push(WaveTimes { forwards, inverses, registers });
         }
         // The cycle of the key's last read.
         self.state.key_buffers[buffer] = self.state.multiply - KEY_HOP - 1;
-        IterationTimes { key, key_buffer: buffer as u8, slots }
+        IterationTimes { key, key_buffer: buffer as u8, waves }
     }
 }
 
@@ -326,7 +326,7 @@ impl Iterate for IterationRun<'_> {
         if earlier.key_buffer != later.key_buffer {
             return None;
         }
-        for (a, b) in earlier.slots.iter().zip(&later.slots) {
+        for (a, b) in earlier.waves.iter().zip(&later.waves) {
             let forwards = a.forwards.iter().zip(&b.forwards).all(|(a, b)| {
                 b.decomposition - a.decomposition == shift
                     && b.transform - a.transform == shift
@@ -348,16 +348,16 @@ impl Iterate for IterationRun<'_> {
     }
 }
 
-/// Runs one instruction on `state`, both relative to its dispatch at cycle 0; `slots` ciphertexts are resident in a row.
-pub fn rotate(plan: &IterationPlan, cycles: &StepCycles, slots: usize, state: ArrayState) -> (Rotation, ArrayState) {
+/// Runs one instruction on `state`, both relative to its dispatch at cycle 0; `waves` ciphertexts are resident in a row.
+pub fn rotate(plan: &IterationPlan, cycles: &StepCycles, waves: usize, state: ArrayState) -> (Rotation, ArrayState) {
     let polynomials = plan.polynomials as usize;
     let mut run =
-        IterationRun { plan, cycles, state, ready: vec![vec![0; polynomials]; slots], coming: vec![0; polynomials] };
+        IterationRun { plan, cycles, state, ready: vec![vec![0; polynomials]; waves], coming: vec![0; polynomials] };
     let iterations = settle(&mut run, plan.iterations);
-    let slot_done: Vec<i64> =
+    let wave_done: Vec<i64> =
         run.ready.iter().map(|ready| ready.iter().copied().max().unwrap_or(0) + cycles.pair_offset).collect();
-    let end = slot_done.iter().copied().max().unwrap_or(0).max(run.state.channel - cycles.key_gap);
-    let rotation = Rotation { iterations, slot_done, issue_end: run.state.decomposition, end };
+    let end = wave_done.iter().copied().max().unwrap_or(0).max(run.state.channel - cycles.key_gap);
+    let rotation = Rotation { iterations, wave_done, issue_end: run.state.decomposition, end };
     (rotation, run.state)
 }
 
@@ -374,14 +374,14 @@ impl RotationCache {
         plan_index: usize,
         plan: &IterationPlan,
         cycles: &StepCycles,
-        slots: usize,
+        waves: usize,
         state: ArrayState,
     ) -> (std::rc::Rc<Rotation>, ArrayState) {
-        let key = (plan_index, slots, state);
+        let key = (plan_index, waves, state);
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let (rotation, after) = rotate(plan, cycles, slots, key.2.clone());
+        let (rotation, after) = rotate(plan, cycles, waves, key.2.clone());
         let value = (std::rc::Rc::new(rotation), after);
         self.known.insert(key, value.clone());
         value

@@ -169,7 +169,7 @@ impl Chip<'_> {
             self.order(node, start, rows);
         }
         let free = start + i64::from(info.occupancy);
-        Started { start, end: free + i64::from(info.latency), free, slots: Vec::new() }
+        Started { start, end: free + i64::from(info.latency), free, waves: Vec::new() }
     }
 
     /// What an instruction asks of banks if it reads a key's rows in this order.
@@ -251,26 +251,26 @@ impl Chip<'_> {
         let start = parts.iter().map(|part| part.start).min().unwrap_or(now);
         let parts: Vec<Part> = parts.iter().map(|part| Part { start: part.start - start, ..*part }).collect();
         self.parts.set(node, &parts);
-        Started { start, end, free, slots: Vec::new() }
+        Started { start, end, free, waves: Vec::new() }
     }
 
     fn rotate(&mut self, node: u32, now: i64) -> Started {
         let machine = self.machine;
         let instruction = &self.streams.nodes[node as usize].instruction;
         let plan = self.streams.plan_of[&instruction.operation];
-        let slots = u64::from(instruction.count).div_ceil(machine.positions()) as usize;
+        let waves = u64::from(instruction.count).div_ceil(machine.positions()) as usize;
         let mut state = self.state.rebased(now - self.origin, &self.steps);
         // What the channels have begun, they finish. Where others use them, what they do until now is known and no key.
         let begun = self.channels.key_free(machine) - now;
         state.hold_channel(if machine.shares_channels() { begun.max(0) } else { begun });
-        let (rotation, after) = self.cache.rotate(plan, &self.streams.plans[plan], &self.steps, slots, state);
+        let (rotation, after) = self.cache.rotate(plan, &self.streams.plans[plan], &self.steps, waves, state);
         if machine.shares_channels() {
             self.channels.rotate(now, Rc::clone(&rotation));
         }
         self.state = after;
         self.origin = now;
-        let slots = rotation.slot_done.iter().map(|done| now + done).collect();
-        let started = Started { start: now, end: now + rotation.end, free: now + rotation.issue_end, slots };
+        let waves = rotation.wave_done.iter().map(|done| now + done).collect();
+        let started = Started { start: now, end: now + rotation.end, free: now + rotation.issue_end, waves };
         self.rotations.insert(node, rotation);
         started
     }

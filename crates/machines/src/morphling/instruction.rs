@@ -89,13 +89,13 @@ pub struct Instruction {
     pub opcode: Opcode,
     /// Lane group, or the number of XPUs that take part.
     pub unit: u8,
-    /// Slot of the group.
-    pub slot: u8,
+    /// Wave of the group.
+    pub wave: u8,
     /// Entry of the ring buffer that it fills or drains.
     pub entry: u8,
     /// Ciphertexts.
     pub count: u16,
-    /// Part of a slot or tile of a key, where it is cut.
+    /// Part of a wave or tile of a key, where it is cut.
     pub part: u16,
     /// Operation of the kernel program.
     pub operation: u32,
@@ -148,7 +148,7 @@ impl Instruction {
     /// As a word: little-endian fields in the order of the structure, four reserved bytes at the end.
     pub fn encode(&self) -> [u8; WORD_BYTES] {
         let mut word = [0; WORD_BYTES];
-        word[..4].copy_from_slice(&[self.opcode as u8, self.unit, self.slot, self.entry]);
+        word[..4].copy_from_slice(&[self.opcode as u8, self.unit, self.wave, self.entry]);
         word[4..6].copy_from_slice(&self.count.to_le_bytes());
         word[6..8].copy_from_slice(&self.part.to_le_bytes());
         let fields = [self.operation, self.group, self.first, self.length, self.amount];
@@ -169,7 +169,7 @@ impl Instruction {
         Ok(Self {
             opcode,
             unit: word[1],
-            slot: word[2],
+            wave: word[2],
             entry: word[3],
             count: short(4),
             part: short(6),
@@ -186,11 +186,11 @@ impl fmt::Display for Instruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} op={} group={} slot={} part={} unit={} entry={} first={} count={} length={} amount={}",
+            "{} op={} group={} wave={} part={} unit={} entry={} first={} count={} length={} amount={}",
             self.opcode.name(),
             self.operation,
             self.group,
-            self.slot,
+            self.wave,
             self.part,
             self.unit,
             self.entry,
@@ -215,7 +215,7 @@ fn parse_line(position: usize, line: &str) -> Result<Instruction, InstructionErr
     let name = words.next().unwrap_or("");
     let opcode = Opcode::ALL.iter().copied().find(|opcode| opcode.name() == name);
     let opcode = opcode.ok_or_else(|| InstructionError::Opcode { position, found: format!("`{name}`") })?;
-    const NAMES: [&str; 10] = ["op", "group", "slot", "part", "unit", "entry", "first", "count", "length", "amount"];
+    const NAMES: [&str; 10] = ["op", "group", "wave", "part", "unit", "entry", "first", "count", "length", "amount"];
     const LIMITS: [u32; 10] = [
         u32::MAX,
         u32::MAX,
@@ -244,7 +244,7 @@ fn parse_line(position: usize, line: &str) -> Result<Instruction, InstructionErr
         opcode,
         operation: get(0)?,
         group: get(1)?,
-        slot: get(2)? as u8,
+        wave: get(2)? as u8,
         part: get(3)? as u16,
         unit: get(4)? as u8,
         entry: get(5)? as u8,
@@ -297,7 +297,7 @@ mod tests {
         (small, any::<(u32, u32, u32, u32, u32)>()).prop_map(|((opcode, bytes, shorts), longs)| Instruction {
             opcode: Opcode::ALL[opcode],
             unit: bytes.0,
-            slot: bytes.1,
+            wave: bytes.1,
             entry: bytes.2,
             count: shorts.0,
             part: shorts.1,
@@ -322,12 +322,12 @@ mod tests {
         assert_eq!(decode(&[0; 31]), Err(InstructionError::Length { bytes: 31 }));
         assert!(matches!(decode(&[0; 32]), Err(InstructionError::Opcode { position: 0, .. })));
         let mut word =
-            encode(&[parse("vpu.ms op=1 group=0 slot=0 part=0 unit=0 entry=0 first=0 count=1 length=2 amount=3")
+            encode(&[parse("vpu.ms op=1 group=0 wave=0 part=0 unit=0 entry=0 first=0 count=1 length=2 amount=3")
                 .expect("a line")[0]]);
         word[31] = 1;
         assert_eq!(decode(&word), Err(InstructionError::Reserved { position: 0 }));
-        let error = parse("vpu.ms op=1 slot=300").expect_err("slot is a byte");
-        assert!(error.to_string().contains("`slot`"), "{error}");
+        let error = parse("vpu.ms op=1 wave=300").expect_err("wave is a byte");
+        assert!(error.to_string().contains("`wave`"), "{error}");
         let error = parse("vpu.ms op=1").expect_err("fields are missing");
         assert!(error.to_string().contains("missing"), "{error}");
     }

@@ -48,15 +48,15 @@ pub struct Layout {
     pub sizes: Sizes,
     /// Accumulators that each resident ciphertext holds: one, or two when sums leave the transform domain.
     pub accumulators: u64,
-    /// Resident ciphertexts of a row: slots of a group.
-    pub slots: u64,
-    /// Groups of slots in a row's bank: two let the next group load while one runs.
+    /// Resident ciphertexts of a row: waves of a group.
+    pub waves: u64,
+    /// Groups of waves in a row's bank: two let the next group load while one runs.
     pub halves: u64,
     /// Bytes of one resident ciphertext in its bank.
     pub resident_bytes: u64,
     /// Rows of an XPU that leave for the Shared buffer together.
     pub store_rows: u64,
-    /// Each bank of the Shared buffer: rotation amounts of its positions of a slot, and a stripe of the slot's tables, on the way
+    /// Each bank of the Shared buffer: rotation amounts of its positions of a wave, and a stripe of the wave's tables, on the way
     /// in.
     pub shared_in: Ring,
     /// Each bank of the Shared buffer: rotated accumulators of its positions, on the way out; an entry holds `store_rows` rows of
@@ -68,14 +68,14 @@ pub struct Layout {
     pub tiles: Ring,
     /// Mask elements of a tile of the key-switch key.
     pub tile_elements: u64,
-    /// Each set: extracted ciphertexts of its lane group's positions of a slot. This ring and the next three end with the set: its
+    /// Each set: extracted ciphertexts of its lane group's positions of a wave. This ring and the next three end with the set: its
     /// key lies in another bank, if there is room.
     pub large: Ring,
     /// Each set: operands and sums of linear layers.
     pub linear: Ring,
     /// Each set: sums of the key switch, for its lane group's part of a group.
     pub sums: Ring,
-    /// Each set: ciphertexts of a slot, on the way in.
+    /// Each set: ciphertexts of a wave, on the way in.
     pub small_in: Ring,
     /// Sets of banks of Private-B, one for each lane group.
     pub sets: u64,
@@ -115,7 +115,7 @@ pub struct KeyPiece {
 }
 
 impl Layout {
-    /// Divides the memories of `machine` for groups whose slots use at most `tables` different tables; with or without room
+    /// Divides the memories of `machine` for groups whose waves use at most `tables` different tables; with or without room
     /// for linear layers.
     ///
     /// # Errors
@@ -150,8 +150,8 @@ impl Layout {
             let needed = resident_bytes * positions;
             return Err(fail("private_a1", machine.private_a1, needed, "one resident accumulator a row"));
         }
-        let slots = capacity.min(machine.key_streams);
-        let halves = if capacity >= 2 * slots { 2 } else { 1 };
+        let waves = capacity.min(machine.key_streams);
+        let halves = if capacity >= 2 * waves { 2 } else { 1 };
         // Each column's keys lie in a bank of their own, beside its share of the twiddle factors.
         let banks = machine.private_a2_banks;
         let keys = machine.key_buffers * sizes.key_rows * sizes.spectrum;
@@ -161,8 +161,8 @@ impl Layout {
             return Err(fail("private_a2", machine.private_a2, column * banks, content));
         }
 
-        let (shared_in, shared_out, store_rows) = share(machine, &sizes, tables, slots)
-            .map_err(|needed| fail("shared", machine.shared, needed, "one slot's tables and one row's results"))?;
+        let (shared_in, shared_out, store_rows) = share(machine, &sizes, tables, waves)
+            .map_err(|needed| fail("shared", machine.shared, needed, "one wave's tables and one row's results"))?;
 
         let (sets, set_bytes) = (machine.lane_groups, machine.private_b / machine.lane_groups);
         let served = machine.group_positions();
@@ -170,9 +170,9 @@ impl Layout {
         let linear_bytes = if linear_layers { set_bytes / 4 } else { 0 };
         let switches = u64::from(sizes.key_switch_levels > 0);
         let contents = [
-            (served * sizes.large, slots),
+            (served * sizes.large, waves),
             (linear_bytes, u64::from(linear_layers)),
-            (served * slots * sizes.small * switches, switches),
+            (served * waves * sizes.small * switches, switches),
             (served * sizes.small, 2),
         ];
         let own: u64 = contents.iter().map(|(bytes, entries)| bytes * entries).sum();
@@ -198,7 +198,7 @@ impl Layout {
         Ok(Self {
             sizes,
             accumulators,
-            slots,
+            waves,
             halves,
             resident_bytes,
             store_rows,
@@ -267,12 +267,12 @@ impl Layout {
     }
 }
 
-/// The rings of a bank of the Shared buffer, for slots of `tables` tables and groups of `slots` slots, and how many rows of an XPU
+/// The rings of a bank of the Shared buffer, for waves of `tables` tables and groups of `waves` waves, and how many rows of an XPU
 /// leave together: as many as fit.
 ///
 /// # Errors
 /// The bytes that the whole buffer needs at least.
-fn share(machine: &Morphling, sizes: &Sizes, tables: u64, slots: u64) -> Result<(Ring, Ring, u64), u64> {
+fn share(machine: &Morphling, sizes: &Sizes, tables: u64, waves: u64) -> Result<(Ring, Ring, u64), u64> {
     let (banks, bank) = (machine.shared_banks, machine.shared / machine.shared_banks);
     let in_bytes = positions_in_bank(machine) * sizes.rotations + tables * table_stripe(machine, sizes);
     let out_bytes = |rows: u64| stored(machine, rows) * sizes.accumulator;
@@ -281,7 +281,7 @@ fn share(machine: &Morphling, sizes: &Sizes, tables: u64, slots: u64) -> Result<
         store_rows /= 2;
     }
     let out_bytes = out_bytes(store_rows);
-    let (mut entries_in, mut entries_out) = (2, slots.next_power_of_two().max(1));
+    let (mut entries_in, mut entries_out) = (2, waves.next_power_of_two().max(1));
     while entries_in * in_bytes + entries_out * out_bytes > bank && entries_out > 1 {
         entries_out /= 2;
     }
@@ -300,7 +300,7 @@ fn table_stripe(machine: &Morphling, sizes: &Sizes) -> u64 {
     (sizes.polynomial / BURST_BYTES).div_ceil(machine.shared_banks) * BURST_BYTES
 }
 
-/// Positions of a slot that a bank of the Shared buffer serves.
+/// Positions of a wave that a bank of the Shared buffer serves.
 pub fn positions_in_bank(machine: &Morphling) -> u64 {
     machine.positions() / machine.shared_banks
 }

@@ -77,7 +77,7 @@ pub struct Morphling {
     pub private_b_banks: u64,
     /// Bytes of the Shared buffer.
     pub shared: u64,
-    /// Banks of the Shared buffer, each for equally many positions of a slot.
+    /// Banks of the Shared buffer, each for equally many positions of a wave.
     pub shared_banks: u64,
     /// Key iterations that Private-A2 holds.
     pub key_buffers: u64,
@@ -127,7 +127,7 @@ impl Morphling {
         self.vector_bytes().max(self.channel_bytes.ceil() as u64).max(self.network.link)
     }
 
-    /// Positions of a slot that a lane group serves.
+    /// Positions of a wave that a lane group serves.
     pub fn group_positions(&self) -> u64 {
         self.positions() / self.lane_groups
     }

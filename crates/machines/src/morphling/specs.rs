@@ -245,7 +245,7 @@ impl Morphling {
         together(
             "units.xpu.count",
             "units.vpu.groups",
-            "the positions of a slot divide evenly among the lane groups",
+            "the positions of a wave divide evenly among the lane groups",
             machine.positions().is_multiple_of(machine.lane_groups),
         )?;
         together(
@@ -257,7 +257,7 @@ impl Morphling {
         together(
             "units.xpu.count",
             "memories.shared.banks",
-            "the positions of a slot divide evenly among the banks of the Shared buffer",
+            "the positions of a wave divide evenly among the banks of the Shared buffer",
             machine.positions().is_multiple_of(machine.shared_banks),
         )?;
         together(

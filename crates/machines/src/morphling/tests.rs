@@ -25,9 +25,9 @@ fn cycles(machine: &Morphling, program: &KernelProgram) -> u64 {
 
 /// Set, look-ups, cycles.
 ///
-/// A group's rotation takes n · slots · (k + 1) l · N/16 cycles when its slots hide the pipeline: 500 · 4 · 4 · 64 =
+/// A group's rotation takes n · waves · (k + 1) l · N/16 cycles when its waves hide the pipeline: 500 · 4 · 4 · 64 =
 /// 512,000 for 64 look-ups of set I. To it come, once, the first fetch, load and modulus switch before and the last drain,
-/// store, extraction and transfer after: 5,533 for set I. One slot alone goes all the way round in every iteration: its four
+/// store, extraction and transfer after: 5,533 for set I. One wave alone goes all the way round in every iteration: its four
 /// digits' streams 256, decomposition 4, FFT 145 (33 of them merge-split), VPE 8, the first IFFT 112 and its stream 64,
 /// accumulation 3, skew 3, in all 595, of which the second polynomial hides behind the first: 297,500 for 500 iterations.
 const GOLDEN: &[(&str, usize, u64)] = &[

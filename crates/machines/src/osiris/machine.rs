@@ -44,8 +44,8 @@ pub const SPECS: &[FigureSpec] = &[
         "machine.dataflow.steps",
         Dimension::Count,
         0.0,
-        2.0,
-        "by what steps are chosen: 0 products, 1 rates of units and memory, 2 schedules",
+        3.0,
+        "by what steps are chosen: 0 products, 1 rates of units and memory, 2 schedules, 3 none but a rotation for each diagonal",
     ),
     figure(
         "machine.dataflow.giant_step_centric",
@@ -82,6 +82,8 @@ pub enum StepsBy {
     Rates,
     /// The shortest checked schedule of the product alone.
     Schedules,
+    /// A rotation for each diagonal, and no giant step.
+    Diagonals,
 }
 
 /// One Osiris.
@@ -160,7 +162,8 @@ impl Osiris {
             steps: match d.count("machine.dataflow.steps")? {
                 0 => StepsBy::Products,
                 1 => StepsBy::Rates,
-                _ => StepsBy::Schedules,
+                2 => StepsBy::Schedules,
+                _ => StepsBy::Diagonals,
             },
             giant_step_centric: d.flag("machine.dataflow.giant_step_centric")?,
             fused_rescale: d.flag("machine.dataflow.fused_rescale")?,
@@ -267,6 +270,7 @@ impl Osiris {
             hoisting: self.hoisting,
             steps: match self.steps {
                 StepsBy::Products => StepRule::Products,
+                StepsBy::Diagonals => StepRule::Diagonals,
                 StepsBy::Rates => StepRule::Rates(self.step_rates()),
                 StepsBy::Schedules => StepRule::Search(Search(Arc::new(StepSchedules::new(self.clone())))),
             },

@@ -140,17 +140,27 @@ impl Bench<'_> {
             &Basis::IDENTITY,
             "twice the delays of one NTT unit; that they are made for 40 limbs is taken from there",
         );
+        // The two printed sizes are met with two ways to count, which nothing else speaks for.
+        let limbs = self.figures.limbs;
+        let reason = format!(
+            "tables of {limbs} limbs, the printed delays' number, of one direction; those of two tables count both"
+        );
+        table.add("section4.twiddles.whole", megabytes(of.whole_twiddle_bytes), &Basis::CALIBRATED, reason);
+        let reason = format!(
+            "tables of {limbs} limbs, the printed delays' number, of both directions; those of all factors count one"
+        );
+        table.add("section4.twiddles", megabytes(of.twiddle_bytes), &Basis::CALIBRATED, reason);
+        let cell = ("Section IV-B", "twiddle factors from two tables of sqrt(N), one direction".to_owned(), "MB");
         let reason =
-            format!("tables of {} limbs, the printed delays' number; the paper's count is rounded", self.figures.limbs);
-        table.add("section4.twiddles.whole", megabytes(of.whole_twiddle_bytes), &Basis::PREDICTED, reason.clone());
-        table.add("section4.twiddles", megabytes(of.twiddle_bytes), &Basis::PREDICTED, reason);
+            "counted as all N factors are; whether the paper counts each group of 16 lanes' tables is not printed";
+        table.beside("section4.twiddles", cell, megabytes(of.twiddle_bytes / 2.0), &Basis::CALIBRATED, reason);
         input("section6.scratchpads", of.scratchpad_bytes / 1e6, table);
         input("table4.osiris.width", self.figures.word_bits as f64, table);
         let reason = "scratchpads, which the machine file takes in, and the delays of both NTT units";
         table.add("table4.osiris.sram", megabytes(of.memory_bytes()), &Basis::INPUT, reason);
         let reason = format!(
             "NTT units {}, base conversion {}, Hadamard units {}: two a butterfly, one a cell and one more in the first row, four a cell. \
-             No whole number of such units gives the printed count, which is 63 a lane",
+             No whole number of such units gives the printed count",
             of.ntt_multipliers, of.base_conversion_multipliers, of.hadamard_multipliers
         );
         let count = of.multipliers() as f64;
@@ -159,8 +169,13 @@ impl Bench<'_> {
         let one = Osiris::new(&one).map_err(MachineError::from)?.structure();
         let cell = ("Table IV", "Osiris, modular multipliers with one Hadamard unit".to_owned(), "units");
         let basis = Basis::under(&[("hadamard=one", Some("section IV-E: \"this Hadamard unit\", in the singular"))]);
-        let reason = "61 a lane: two less than printed, of which the paper says nothing";
+        let reason = "two a lane less than printed: those of one cell's diagonal job";
         table.beside("table4.osiris.multipliers", cell, Ok(one.multipliers() as f64), &basis, reason);
+        let cell = "Osiris, modular multipliers with one Hadamard unit, and one cell's for diagonals on the other side";
+        let cell = ("Table IV", cell.to_owned(), "units");
+        let reason = "chosen as it gives the printed count; every utilisation here is of two whole units";
+        let other_side = one.multipliers() + 2 * self.figures.lanes;
+        table.beside("table4.osiris.multipliers", cell, Ok(other_side as f64), &Basis::CALIBRATED, reason);
         Ok(())
     }
 
@@ -176,6 +191,9 @@ impl Bench<'_> {
         let table = &mut self.table;
         table.add("table5.sram.area", value("scratchpad", &|part| part.area_mm2), &Basis::INPUT, reason);
         table.add("table5.sram.power", value("scratchpad", &|part| part.power_w), &Basis::INPUT, reason);
+        let interface =
+            "taken in by the machine file as the memory's interface, two PHYs, which is inferred: the heading is lost";
+        table.add("table5.column2.power", value("hbm_phy", &|part| part.power_w), &Basis::INPUT, interface);
         let each = |of: f64, count: f64| of / count;
         let area = value("ntt_multipliers", &|part| Some(each(part.area_mm2?, part.count) * 1e6));
         table.add("section6.multiplier.area", area, &Basis::INPUT, reason);
@@ -312,5 +330,39 @@ impl Bench<'_> {
                 self.table.beside("kernel.matrix", cell, found.map(|(time, _)| time), &basis, reason);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Do rows whose count was chosen by the printed one say so, and stand beside those that count alike?
+
+    use super::*;
+    use crate::reproduce::Kind;
+    use polyfabric_runtime::NoProgress;
+
+    #[test]
+    fn counts_that_were_chosen_are_calibrated() {
+        let description = registry::description(PAPER).expect("it comes with the project");
+        let figures = Osiris::new(&description).expect("a machine");
+        let mut bench = Bench { description, figures, table: Collector::new(STEPS, &NoProgress) };
+        bench.structure().expect("the file is right");
+        let rows = bench.table.finish();
+        let of = |id: &str| {
+            let own = rows.iter().filter(|row| row.id == id);
+            own.map(|row| (row.value.expect("a number"), row.basis.kind())).collect::<Vec<_>>()
+        };
+        // 40 limbs of words of five bytes: N of one direction, 2 sqrt(N) of both, and of one.
+        for (id, words) in [("section4.twiddles.whole", &[65536.0][..]), ("section4.twiddles", &[1024.0, 512.0])] {
+            let found = of(id);
+            assert_eq!(found.len(), words.len(), "{id}");
+            for (&(value, kind), words) in found.iter().zip(words) {
+                assert!((value - words * 40.0 * 5.0 / 1e6).abs() < 1e-9 && kind == Kind::Calibrated, "{id} {value}");
+            }
+        }
+        // 32 a lane in NTT units, 17 in the array, 12 in a Hadamard unit, and two for a diagonal.
+        let counts = [(73, Kind::PredictedUnderReading), (61, Kind::PredictedUnderReading), (63, Kind::Calibrated)];
+        let counts = counts.map(|(a_lane, kind)| (f64::from(512 * a_lane), kind));
+        assert_eq!(of("table4.osiris.multipliers"), counts);
     }
 }

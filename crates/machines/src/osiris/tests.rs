@@ -509,4 +509,6 @@ fn parts_follow_from_the_units() {
     // 40 limbs of N − p words of five bytes, twice; √N + √N factors a limb, of both directions.
     assert_eq!(structure.delay_bytes, 2.0 * 40.0 * (65536.0 - 512.0) * 5.0);
     assert_eq!(structure.twiddle_bytes, 2.0 * 40.0 * 512.0 * 5.0);
+    // N of one direction.
+    assert_eq!(structure.whole_twiddle_bytes, 40.0 * 65536.0 * 5.0);
 }

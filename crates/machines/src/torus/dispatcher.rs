@@ -8,19 +8,19 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::Hash;
 
-/// What a task waits for: the completion of task `node`, or of one slot of it.
+/// What a task waits for: the completion of task `node`, or of one wave of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Wait {
     /// Index of the task.
     pub node: u32,
-    /// Slot, when the task is a blind rotation and one slot is enough.
-    pub slot: Option<u8>,
+    /// Wave, when the task is a blind rotation and one wave is enough.
+    pub wave: Option<u8>,
 }
 
 impl Wait {
     /// For all of task `node`.
     pub fn all(node: u32) -> Self {
-        Self { node, slot: None }
+        Self { node, wave: None }
     }
 }
 
@@ -55,8 +55,8 @@ pub struct Started {
     pub end: i64,
     /// The unit can take the next task.
     pub free: i64,
-    /// The same as `end` for each slot, where others wait for one.
-    pub slots: Vec<i64>,
+    /// The same as `end` for each wave, where others wait for one.
+    pub waves: Vec<i64>,
 }
 
 /// When every task started and ended.
@@ -82,7 +82,7 @@ struct Queue {
 struct Waiters {
     /// First entry of each task in `entries`, and their number at the end.
     first: Vec<u32>,
-    /// Slot waited for, or [`WHOLE`], and the task that waits.
+    /// Wave waited for, or [`WHOLE`], and the task that waits.
     entries: Vec<(u8, u32)>,
 }
 
@@ -100,7 +100,7 @@ impl Waiters {
         for index in 0..tasks {
             for wait in waits(index) {
                 let at = &mut next[wait.node as usize];
-                entries[*at as usize] = (wait.slot.unwrap_or(WHOLE), index as u32);
+                entries[*at as usize] = (wait.wave.unwrap_or(WHOLE), index as u32);
                 *at += 1;
             }
         }
@@ -115,7 +115,7 @@ impl Waiters {
 struct Dispatcher<'a, T: Task> {
     tasks: &'a [T],
     queues: HashMap<T::Unit, Queue>,
-    /// Cycle, then task and slot that complete.
+    /// Cycle, then task and wave that complete.
     events: BinaryHeap<Reverse<(i64, u32, u8)>>,
     pending: Vec<u32>,
     waiters: Waiters,
@@ -128,10 +128,10 @@ impl<T: Task> Dispatcher<'_, T> {
         queue.ready.push(Reverse((task.priority(), index)));
     }
 
-    fn complete(&mut self, task: u32, slot: u8) {
+    fn complete(&mut self, task: u32, wave: u8) {
         for entry in self.waiters.of_task(task) {
             let (waited, waiter) = self.waiters.entries[entry];
-            if waited != slot {
+            if waited != wave {
                 continue;
             }
             self.pending[waiter as usize] -= 1;
@@ -178,19 +178,19 @@ pub fn run<'w, T: Task>(
             times.starts[task as usize] = started.start;
             times.ends[task as usize] = started.end;
             dispatcher.events.push(Reverse((started.free, NOBODY, 0)));
-            for (slot, &done) in started.slots.iter().enumerate() {
-                dispatcher.events.push(Reverse((done, task, slot as u8)));
+            for (wave, &done) in started.waves.iter().enumerate() {
+                dispatcher.events.push(Reverse((done, task, wave as u8)));
             }
             dispatcher.events.push(Reverse((started.end, task, WHOLE)));
         }
         let Some(&Reverse((next, ..))) = dispatcher.events.peek() else { break };
         now = next;
-        while let Some(&Reverse((cycle, task, slot))) = dispatcher.events.peek()
+        while let Some(&Reverse((cycle, task, wave))) = dispatcher.events.peek()
             && cycle == now
         {
             dispatcher.events.pop();
             if task != NOBODY {
-                dispatcher.complete(task, slot);
+                dispatcher.complete(task, wave);
             }
         }
     }
@@ -222,19 +222,19 @@ mod tests {
     }
 
     #[test]
-    fn order_and_slots() {
+    fn order_and_waves() {
         let task = |unit, waits: &[Wait], priority, cycles| Toy { unit, waits: waits.to_vec(), priority, cycles };
         let tasks = [
             task(0, &[], Priority::Rest, 10),
             task(0, &[], Priority::Rotation, 3),
             task(1, &[Wait::all(0)], Priority::Rest, 5),
-            task(1, &[Wait { node: 0, slot: Some(0) }], Priority::Rest, 2),
+            task(1, &[Wait { node: 0, wave: Some(0) }], Priority::Rest, 2),
         ];
-        // A task's first slot is done halfway.
+        // A task's first wave is done halfway.
         let waits = |task: usize| &*tasks[task].waits;
         let times = run(&tasks, waits, |index, now| {
             let cycles = tasks[index as usize].cycles;
-            Started { start: now, end: now + cycles, free: now + cycles, slots: vec![now + cycles / 2] }
+            Started { start: now, end: now + cycles, free: now + cycles, waves: vec![now + cycles / 2] }
         });
         assert_eq!(times.starts, [3, 0, 13, 8]);
         assert_eq!(times.ends, [13, 3, 18, 10]);

@@ -23,7 +23,7 @@ pub struct IterationTimes {
     /// Buffer that the key is in.
     pub buffer: u8,
     /// For each ciphertext and step, the start at the decomposer.
-    pub slots: Vec<Vec<i64>>,
+    pub waves: Vec<Vec<i64>>,
     /// For each ciphertext and drain, the start at the inverse transform.
     pub drains: Vec<Vec<i64>>,
     /// For each ciphertext, the buffer behind the multipliers that its sums are in, where they accumulate.
@@ -48,8 +48,8 @@ impl IterationTimes {
         let before = |times: &[Vec<i64>]| {
             times.iter().map(|starts| starts.iter().map(|start| start - cycles).collect()).collect()
         };
-        let (slots, drains) = (before(&self.slots), before(&self.drains));
-        Self { key: self.key - cycles, buffer: self.buffer, slots, drains, sums: self.sums.clone() }
+        let (waves, drains) = (before(&self.waves), before(&self.drains));
+        Self { key: self.key - cycles, buffer: self.buffer, waves, drains, sums: self.sums.clone() }
     }
 }
 
@@ -119,7 +119,7 @@ impl IterationRun<'_> {
         let key = self.state.channel.max(free - c.memory);
         self.state.channel = key + c.key;
         let key_ready = key + c.memory + c.key + KEY_HOP;
-        let (mut slots, mut drains, mut sums) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut waves, mut drains, mut sums) = (Vec::new(), Vec::new(), Vec::new());
         let count = self.steps.steps.len();
         for ready in &mut self.ready {
             let mut starts = Vec::with_capacity(count);
@@ -152,14 +152,14 @@ impl IterationRun<'_> {
             let end = drained.last().copied().unwrap_or(0);
             *ready = end + c.backward + c.accumulate + c.drain - 1;
             self.state.sums.push_back((sum, end + c.drain - 1));
-            slots.push(starts);
+            waves.push(starts);
             drains.push(drained);
             sums.push(if self.accumulates { sum } else { 0 });
         }
         // The multicast's last read of the key.
         let read = self.state.decomposer + c.to_multiply() - KEY_HOP - 1;
         self.state.buffers.push_back((buffer, read));
-        IterationTimes { key, buffer, slots, drains, sums }
+        IterationTimes { key, buffer, waves, drains, sums }
     }
 }
 
@@ -173,7 +173,7 @@ impl Iterate for IterationRun<'_> {
     fn shift_between(earlier: &IterationTimes, later: &IterationTimes) -> Option<i64> {
         let shift = later.key - earlier.key;
         let starts =
-            |times: &IterationTimes| times.slots.iter().chain(&times.drains).flatten().copied().collect::<Vec<_>>();
+            |times: &IterationTimes| times.waves.iter().chain(&times.drains).flatten().copied().collect::<Vec<_>>();
         let alike = starts(earlier).into_iter().zip(starts(later)).all(|(a, b)| b - a == shift);
         (earlier.buffer == later.buffer && earlier.sums == later.sums && alike).then_some(shift)
     }

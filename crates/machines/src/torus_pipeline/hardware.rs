@@ -41,7 +41,7 @@ pub fn run(machine: &Pipeline, parameters: &Parameters, tasks: &Tasks) -> Timeli
         cluster: ClusterState::new(machine.key_buffers),
         switch: SwitchState::new(machine.key_buffers),
         large_free: 0,
-        admitted: vec![0; tasks.layout.slots as usize],
+        admitted: vec![0; tasks.layout.waves as usize],
         parts: HashMap::new(),
         rotations: HashMap::new(),
         switches: HashMap::new(),
@@ -62,7 +62,7 @@ struct Chip<'a> {
     switch: SwitchState,
     /// Extracted ciphertexts may be overwritten from here on.
     large_free: i64,
-    /// When each slot of the next rotation is in the local scratchpads.
+    /// When each wave of the next rotation is in the local scratchpads.
     admitted: Vec<i64>,
     parts: HashMap<u32, Vec<Part>>,
     rotations: HashMap<u32, Rotation>,
@@ -80,7 +80,7 @@ impl Chip<'_> {
             Unit::Switch => {
                 let free = now + KEY_HOP + task.occupancy;
                 self.switch.take(free);
-                Started { start: now, end: free + self.steps.switch, free, slots: Vec::new() }
+                Started { start: now, end: free + self.steps.switch, free, waves: Vec::new() }
             }
             Unit::Admission | Unit::Return => {
                 let free = now + task.occupancy;
@@ -88,9 +88,9 @@ impl Chip<'_> {
                 if task.action == Action::Admit {
                     // A test polynomial is turned by an amount that has just come.
                     end += 1;
-                    self.admitted[task.slot as usize] = end;
+                    self.admitted[task.wave as usize] = end;
                 }
-                Started { start: now, end, free, slots: Vec::new() }
+                Started { start: now, end, free, waves: Vec::new() }
             }
         }
     }
@@ -105,39 +105,39 @@ impl Chip<'_> {
         let end = parts.iter().map(past).max().unwrap_or(now) + machine.memory_latency as i64;
         let start = parts.iter().map(|part| part.start).min().unwrap_or(now);
         self.parts.insert(index, parts);
-        Started { start, end, free, slots: Vec::new() }
+        Started { start, end, free, waves: Vec::new() }
     }
 
-    /// The steps begin as early as their slots allow, which may be before the decision.
+    /// The steps begin as early as their waves allow, which may be before the decision.
     fn rotate(&mut self, index: u32, task: &Task, now: i64) -> Started {
         let epoch = self.tasks.epochs.iter().find(|epoch| epoch.rotation == Some(index));
-        let Some(epoch) = epoch else { return Started { start: now, end: now, free: now, slots: Vec::new() } };
+        let Some(epoch) = epoch else { return Started { start: now, end: now, free: now, waves: Vec::new() } };
         let crate::torus::workload::Work::Bootstraps(work) = &self.tasks.works[epoch.work] else {
-            return Started { start: now, end: now, free: now, slots: Vec::new() };
+            return Started { start: now, end: now, free: now, waves: Vec::new() };
         };
         let steps = &self.tasks.steps[&work.blind_rotation];
-        let slots = u64::from(task.count).div_ceil(self.machine.cores) as usize;
-        let loaded = &self.admitted[..slots];
+        let waves = u64::from(task.count).div_ceil(self.machine.cores) as usize;
+        let loaded = &self.admitted[..waves];
         let running = (steps, &self.steps, self.machine.accumulates);
         let rotation = rotate(running, loaded, self.large_free, &mut self.cluster);
-        // A slot is read out when its last coefficient has been extracted.
+        // A wave is read out when its last coefficient has been extracted.
         let done = |&start: &i64| (start + self.steps.extraction() + 1).max(now);
-        let slots: Vec<i64> = rotation.extractions.iter().map(done).collect();
-        let end = slots.iter().copied().max().unwrap_or(now);
+        let waves: Vec<i64> = rotation.extractions.iter().map(done).collect();
+        let end = waves.iter().copied().max().unwrap_or(now);
         let start = loaded.iter().copied().min().unwrap_or(now);
         self.rotations.insert(index, rotation);
-        Started { start, end, free: now, slots }
+        Started { start, end, free: now, waves }
     }
 
     fn key_switch(&mut self, index: u32, task: &Task, now: i64) -> Started {
         let layout = &self.tasks.layout;
         let sizes = &layout.sizes;
         let digits = layout.tile_elements * sizes.key_switch_levels;
-        let slots = u64::from(task.count).div_ceil(self.machine.cores);
+        let waves = u64::from(task.count).div_ceil(self.machine.cores);
         let cycles = TileCycles {
             load: self.machine.channel_cycles((digits * sizes.small).div_ceil(self.machine.switch_channels)),
             // A sum is read for the next tile after it has left the pipeline.
-            switch: self.machine.switch_cycles(digits, sizes.lwe_dimension + 1, slots).max(self.steps.switch),
+            switch: self.machine.switch_cycles(digits, sizes.lwe_dimension + 1, waves).max(self.steps.switch),
             memory: self.machine.memory_latency as i64,
         };
         let tiles = (sizes.large_dimension / layout.tile_elements) as usize;
@@ -146,6 +146,6 @@ impl Chip<'_> {
         self.large_free = self.large_free.max(free);
         self.switches.insert(index, switch);
         self.tiles.insert(index, cycles);
-        Started { start: now, end: free + self.steps.switch, free, slots: vec![now] }
+        Started { start: now, end: free + self.steps.switch, free, waves: vec![now] }
     }
 }

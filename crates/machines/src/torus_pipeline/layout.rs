@@ -58,7 +58,7 @@ pub struct Layout {
     /// Sizes of the objects.
     pub sizes: Sizes,
     /// Ciphertexts of a core in an epoch: the core-level batch.
-    pub slots: u64,
+    pub waves: u64,
     /// Local: accumulator and rotation amounts of each ciphertext; the PBS cluster's section.
     pub resident: Ring,
     /// Local: extracted ciphertexts, under the large key; the key-switch cluster's section, as the next two.
@@ -73,11 +73,11 @@ pub struct Layout {
     pub tiles: Ring,
     /// Mask elements of a tile of the key-switch key, 0 without one.
     pub tile_elements: u64,
-    /// Global: ciphertexts on their way in, a slot of every core an entry.
+    /// Global: ciphertexts on their way in, a wave of every core an entry.
     pub incoming: Ring,
     /// Global: test polynomials of an epoch.
     pub tables: Ring,
-    /// Global: ciphertexts on their way out, a slot of every core an entry.
+    /// Global: ciphertexts on their way out, a wave of every core an entry.
     pub outgoing: Ring,
     /// Global: operands of linear layers.
     pub operands: Ring,
@@ -107,24 +107,24 @@ impl Layout {
         let switched = if needs.switches { sizes.small } else { 0 };
         // An eighth for linear layers: their sums stay while operands stream by.
         let linear = if needs.linear > 0 { machine.local / 8 } else { 0 };
-        let per_slot = resident + sizes.large + switched;
-        let fitting = machine.local.saturating_sub(linear) / per_slot;
+        let per_wave = resident + sizes.large + switched;
+        let fitting = machine.local.saturating_sub(linear) / per_wave;
         if fitting == 0 {
-            return Err(fail("local", machine.local, per_slot + linear, "one ciphertext a core"));
+            return Err(fail("local", machine.local, per_wave + linear, "one ciphertext a core"));
         }
         if needs.linear > linear {
             return Err(fail("local", machine.local, 8 * needs.linear, "one sum of a linear layer in an eighth of it"));
         }
-        let slots = fitting.min(machine.batch).min(needs.ciphertexts.div_ceil(machine.cores).max(1));
+        let waves = fitting.min(machine.batch).min(needs.ciphertexts.div_ceil(machine.cores).max(1));
         let mut local = 0;
         let mut section = |entry_bytes: u64, entries: u64| {
             let ring = Ring { offset: local, entry_bytes, entries };
             local = ring.end();
             ring
         };
-        let resident = section(resident, slots);
-        let large = section(sizes.large, slots);
-        let sums = section(switched, if switched > 0 { slots } else { 0 });
+        let resident = section(resident, waves);
+        let large = section(sizes.large, waves);
+        let sums = section(switched, if switched > 0 { waves } else { 0 });
         let linear = section(linear, u64::from(linear > 0));
 
         let element_bytes = if needs.switches { sizes.key_switch_levels * sizes.small } else { 0 };
@@ -140,10 +140,10 @@ impl Layout {
         };
         let keys = section(sizes.key, machine.key_buffers);
         let tiles = section(tile_elements * element_bytes, if element_bytes > 0 { machine.key_buffers } else { 0 });
-        // A slot of all cores an entry; one epoch's while the next one's come.
-        let incoming = section(machine.cores * sizes.large.max(sizes.small), 2 * slots);
+        // A wave of all cores an entry; one epoch's while the next one's come.
+        let incoming = section(machine.cores * sizes.large.max(sizes.small), 2 * waves);
         let tables = section(needs.tables.max(1) * sizes.polynomial, 2);
-        let outgoing = section(machine.cores * sizes.large.max(sizes.small), slots);
+        let outgoing = section(machine.cores * sizes.large.max(sizes.small), waves);
         let operand_bytes = if needs.linear > 0 { OPERAND_BYTES.min(machine.global / 8).max(needs.linear) } else { 0 };
         let operands = section(operand_bytes, if needs.linear > 0 { 2 } else { 0 });
         if global > machine.global {
@@ -152,7 +152,7 @@ impl Layout {
         }
         Ok(Self {
             sizes,
-            slots,
+            waves,
             resident,
             large,
             sums,
@@ -169,12 +169,12 @@ impl Layout {
 
     /// Ciphertexts of an epoch: device-level times core-level batch.
     pub fn epoch(&self, machine: &Pipeline) -> u64 {
-        machine.cores * self.slots
+        machine.cores * self.waves
     }
 
-    /// Byte offset of the rotation amounts in the resident entry `slot`.
-    pub fn rotations(&self, slot: u64) -> u64 {
-        self.resident.entry(slot) + self.sizes.accumulator
+    /// Byte offset of the rotation amounts in the resident entry `wave`.
+    pub fn rotations(&self, wave: u64) -> u64 {
+        self.resident.entry(wave) + self.sizes.accumulator
     }
 
     /// Ciphertexts of `bytes` each in a block of operands.

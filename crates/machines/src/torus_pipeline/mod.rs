@@ -2,7 +2,7 @@
 //!
 //! A core is a pipeline of stages (rotator, decomposer, forward transform, multipliers with an adder tree, inverse transform,
 //! accumulator), a key-switch cluster, and a local scratchpad. Ciphertexts are batched on two levels (Strix, section IV): one of every core
-//! is a slot, and the slots of a core share what is multicast of the keys. Cores, lanes of every stage, memories, buses and channels are the
+//! is a wave, and the waves of a core share what is multicast of the keys. Cores, lanes of every stage, memories, buses and channels are the
 //! file's.
 //!
 //! From a kernel program to a schedule in four steps: [`crate::torus::workload`] reads what the program asks for,

@@ -52,7 +52,7 @@ pub(super) fn columns(tasks: &Tasks) -> Passes {
         let tasks = tasks.tasks[epoch.tasks.start as usize..epoch.tasks.end as usize].iter();
         tasks
             .filter(|task| task.action == Action::Linear)
-            .map(move |task| ((operation, task.slot as u32), task.columns.clone()))
+            .map(move |task| ((operation, task.wave as u32), task.columns.clone()))
     });
     passes.collect()
 }

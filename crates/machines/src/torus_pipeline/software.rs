@@ -1,9 +1,9 @@
 //! Epochs (section IV-C): cuts a program's work into epochs of device-level times core-level batch ciphertexts, and writes
 //! what each has to do as tasks with what they wait for.
 //!
-//! A slot is one ciphertext of every core: they are loaded, admitted to the local scratchpads, and sent back together. A
-//! blind rotation waits for all its slots and for what frees the places that it writes; when it is dispatched its steps are
-//! placed as early as each slot allows, so the wait of the decision costs no cycle. The key switch of an epoch runs on
+//! A wave is one ciphertext of every core: they are loaded, admitted to the local scratchpads, and sent back together. A
+//! blind rotation waits for all its waves and for what frees the places that it writes; when it is dispatched its steps are
+//! placed as early as each wave allows, so the wait of the decision costs no cycle. The key switch of an epoch runs on
 //! clusters of its own, while the next epoch's blind rotation is under way.
 
 use super::layout::{Layout, LayoutError, Needs};
@@ -38,23 +38,23 @@ pub enum Unit {
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Ciphertexts of a slot, HBM to global scratchpad.
+    /// Ciphertexts of a wave, HBM to global scratchpad.
     Load,
     /// Test polynomials of the epoch, HBM to global scratchpad.
     LoadTables,
-    /// A slot to the local scratchpads: modulus switch, and the rotated test polynomials.
+    /// A wave to the local scratchpads: modulus switch, and the rotated test polynomials.
     Admit,
-    /// A slot of ciphertexts under the large key to the local scratchpads.
+    /// A wave of ciphertexts under the large key to the local scratchpads.
     AdmitLarge,
     /// Blind rotation and sample extraction of the epoch.
     Rotate,
     /// Key switch of the epoch.
     Switch,
-    /// A slot of extracted ciphertexts to the global scratchpad.
+    /// A wave of extracted ciphertexts to the global scratchpad.
     ReturnLarge,
-    /// A slot of key-switched ciphertexts to the global scratchpad.
+    /// A wave of key-switched ciphertexts to the global scratchpad.
     ReturnSmall,
-    /// Ciphertexts of a slot, global scratchpad to HBM.
+    /// Ciphertexts of a wave, global scratchpad to HBM.
     Store,
     /// A block of operands of a linear layer, HBM to global scratchpad.
     LoadOperands,
@@ -73,8 +73,8 @@ pub struct Task {
     pub action: Action,
     /// Where it runs.
     pub unit: Unit,
-    /// Slot of the epoch; of a linear layer, the number of the pass over all its rows, or of a row of each core.
-    pub slot: u64,
+    /// Wave of the epoch; of a linear layer, the number of the pass over all its rows, or of a row of each core.
+    pub wave: u64,
     /// Ring entry that it fills or reads, in the global scratchpad.
     pub entry: u64,
     /// First element of the work; first row of a linear layer's block.
@@ -107,7 +107,7 @@ impl Scheduled for Task {
     }
 }
 
-/// Slot of a key switch's completion that means: it has begun, and its end is known.
+/// Wave of a key switch's completion that means: it has begun, and its end is known.
 pub const BEGUN: u8 = 0;
 
 /// Ciphertexts that go through the chip together.
@@ -130,14 +130,14 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// Slots that are not empty.
-    pub fn slots(&self, machine: &Pipeline) -> u64 {
+    /// Waves that are not empty.
+    pub fn waves(&self, machine: &Pipeline) -> u64 {
         u64::from(self.count).div_ceil(machine.cores)
     }
 
-    /// Elements of slot `slot`, as a range of the work's elements.
-    pub fn elements(&self, machine: &Pipeline, slot: u64) -> Range<u32> {
-        let start = self.first + (slot * machine.cores) as u32;
+    /// Elements of wave `wave`, as a range of the work's elements.
+    pub fn elements(&self, machine: &Pipeline, wave: u64) -> Range<u32> {
+        let start = self.first + (wave * machine.cores) as u32;
         start..(start + machine.cores as u32).min(self.first + self.count)
     }
 }
@@ -305,7 +305,7 @@ impl Writer<'_> {
         Task {
             action,
             unit,
-            slot: 0,
+            wave: 0,
             entry: 0,
             first: elements.start,
             count: elements.end - elements.start,
@@ -335,13 +335,13 @@ impl Writer<'_> {
         bytes.div_ceil(self.machine.link) as i64
     }
 
-    /// Loads a slot's ciphertexts of `bytes` into the global scratchpad.
-    fn load(&mut self, items: &[Item], epoch: &Epoch, slot: u64, bytes: u64) -> u32 {
-        let elements = epoch.elements(self.machine, slot);
+    /// Loads a wave's ciphertexts of `bytes` into the global scratchpad.
+    fn load(&mut self, items: &[Item], epoch: &Epoch, wave: u64, bytes: u64) -> u32 {
+        let elements = epoch.elements(self.machine, wave);
         let entry = self.incoming % self.tasks.layout.incoming.entries;
         self.incoming += 1;
         let mut task = self.task(Action::Load, Unit::Channels, elements.clone());
-        (task.slot, task.entry, task.priority) = (slot, entry, Priority::Rotation);
+        (task.wave, task.entry, task.priority) = (wave, entry, Priority::Rotation);
         task.items = Items { count: u64::from(task.count), bytes };
         task.waits = self.free(Place::Incoming(entry));
         task.waits.extend(self.producers(&items[elements.start as usize..elements.end as usize]));
@@ -360,12 +360,12 @@ impl Writer<'_> {
         task.waits = self.free(Place::Tables(table_entry));
         let tabled = self.push(task);
         let mut admitted = Vec::new();
-        for slot in 0..epoch.slots(self.machine) {
-            let loaded = self.load(&work.sources, epoch, slot, sizes.small);
+        for wave in 0..epoch.waves(self.machine) {
+            let loaded = self.load(&work.sources, epoch, wave, sizes.small);
             let entry = self.tasks.tasks[loaded as usize].entry;
-            let mut task = self.task(Action::Admit, Unit::Admission, epoch.elements(self.machine, slot));
-            (task.slot, task.entry, task.priority) = (slot, entry, Priority::Rotation);
-            task.waits = self.free(Place::Resident(slot));
+            let mut task = self.task(Action::Admit, Unit::Admission, epoch.elements(self.machine, wave));
+            (task.wave, task.entry, task.priority) = (wave, entry, Priority::Rotation);
+            task.waits = self.free(Place::Resident(wave));
             task.waits.extend([Wait::all(loaded), Wait::all(tabled)]);
             task.occupancy = self.link_cycles(sizes.small) + self.link_cycles(sizes.polynomial);
             let task = self.push(task);
@@ -376,20 +376,20 @@ impl Writer<'_> {
         let mut rotate = self.task(Action::Rotate, Unit::Pbs, epoch.first..epoch.first + epoch.count);
         rotate.priority = Priority::Rotation;
         rotate.waits = admitted;
-        for slot in 0..epoch.slots(self.machine) {
-            rotate.waits.extend(self.free(Place::Large(slot)));
+        for wave in 0..epoch.waves(self.machine) {
+            rotate.waits.extend(self.free(Place::Large(wave)));
         }
         let rotation = self.push(rotate);
         epoch.rotation = Some(rotation);
-        for slot in 0..epoch.slots(self.machine) {
-            self.users.insert(Place::Resident(slot), vec![Wait { node: rotation, slot: Some(slot as u8) }]);
-            self.users.insert(Place::Large(slot), Vec::new());
+        for wave in 0..epoch.waves(self.machine) {
+            self.users.insert(Place::Resident(wave), vec![Wait { node: rotation, wave: Some(wave as u8) }]);
+            self.users.insert(Place::Large(wave), Vec::new());
         }
         if work.keeps_extracted {
-            for slot in 0..epoch.slots(self.machine) {
-                let ready = vec![Wait { node: rotation, slot: Some(slot as u8) }];
-                let returned = self.send(Action::ReturnLarge, epoch, slot, &work.extracted, sizes.large, ready);
-                self.users.entry(Place::Large(slot)).or_default().push(Wait::all(returned));
+            for wave in 0..epoch.waves(self.machine) {
+                let ready = vec![Wait { node: rotation, wave: Some(wave as u8) }];
+                let returned = self.send(Action::ReturnLarge, epoch, wave, &work.extracted, sizes.large, ready);
+                self.users.entry(Place::Large(wave)).or_default().push(Wait::all(returned));
             }
         }
         if let Some(switched) = &work.switched {
@@ -400,17 +400,17 @@ impl Writer<'_> {
     fn switches(&mut self, work: &KeySwitches, epoch: &mut Epoch) {
         let sizes = self.tasks.layout.sizes;
         let mut admitted = Vec::new();
-        for slot in 0..epoch.slots(self.machine) {
-            let loaded = self.load(&work.sources, epoch, slot, sizes.large);
+        for wave in 0..epoch.waves(self.machine) {
+            let loaded = self.load(&work.sources, epoch, wave, sizes.large);
             let entry = self.tasks.tasks[loaded as usize].entry;
-            let mut task = self.task(Action::AdmitLarge, Unit::Admission, epoch.elements(self.machine, slot));
-            (task.slot, task.entry) = (slot, entry);
-            task.waits = self.after_switch(Place::Large(slot));
+            let mut task = self.task(Action::AdmitLarge, Unit::Admission, epoch.elements(self.machine, wave));
+            (task.wave, task.entry) = (wave, entry);
+            task.waits = self.after_switch(Place::Large(wave));
             task.waits.push(Wait::all(loaded));
             task.occupancy = self.link_cycles(sizes.large);
             let task = self.push(task);
             self.users.insert(Place::Incoming(entry), vec![Wait::all(task)]);
-            self.users.insert(Place::Large(slot), Vec::new());
+            self.users.insert(Place::Large(wave), Vec::new());
             admitted.push(Wait::all(task));
         }
         self.switch(&work.results, epoch, admitted);
@@ -425,40 +425,40 @@ impl Writer<'_> {
         let mut task = self.task(Action::Switch, Unit::Switch, epoch.first..epoch.first + epoch.count);
         task.priority = Priority::KeySwitchKey;
         task.waits = ready;
-        for slot in 0..epoch.slots(self.machine) {
-            task.waits.extend(self.free(Place::Sums(slot)));
+        for wave in 0..epoch.waves(self.machine) {
+            task.waits.extend(self.free(Place::Sums(wave)));
         }
         let switch = self.push(task);
         epoch.switch = Some(switch);
-        for slot in 0..epoch.slots(self.machine) {
-            self.users.entry(Place::Large(slot)).or_default().push(Wait { node: switch, slot: Some(BEGUN) });
+        for wave in 0..epoch.waves(self.machine) {
+            self.users.entry(Place::Large(wave)).or_default().push(Wait { node: switch, wave: Some(BEGUN) });
             let small = self.tasks.layout.sizes.small;
-            let returned = self.send(Action::ReturnSmall, epoch, slot, results, small, vec![Wait::all(switch)]);
-            self.users.insert(Place::Sums(slot), vec![Wait::all(returned)]);
+            let returned = self.send(Action::ReturnSmall, epoch, wave, results, small, vec![Wait::all(switch)]);
+            self.users.insert(Place::Sums(wave), vec![Wait::all(returned)]);
         }
     }
 
-    /// Sends a slot's `results` of `bytes` to the global scratchpad and to HBM; the first of the two tasks.
+    /// Sends a wave's `results` of `bytes` to the global scratchpad and to HBM; the first of the two tasks.
     fn send(
         &mut self,
         action: Action,
         epoch: &Epoch,
-        slot: u64,
+        wave: u64,
         results: &[Item],
         bytes: u64,
         ready: Vec<Wait>,
     ) -> u32 {
-        let elements = epoch.elements(self.machine, slot);
+        let elements = epoch.elements(self.machine, wave);
         let entry = self.outgoing % self.tasks.layout.outgoing.entries;
         self.outgoing += 1;
         let mut task = self.task(action, Unit::Return, elements.clone());
-        (task.slot, task.entry) = (slot, entry);
+        (task.wave, task.entry) = (wave, entry);
         task.waits = self.free(Place::Outgoing(entry));
         task.waits.extend(ready);
         task.occupancy = self.link_cycles(bytes);
         let returned = self.push(task);
         let mut task = self.task(Action::Store, Unit::Channels, elements.clone());
-        (task.slot, task.entry) = (slot, entry);
+        (task.wave, task.entry) = (wave, entry);
         task.items = Items { count: u64::from(task.count), bytes };
         task.waits = vec![Wait::all(returned)];
         task.ends = (action == Action::ReturnSmall, false);
@@ -505,7 +505,7 @@ impl Writer<'_> {
                 }
                 let mut task = self.task(Action::Linear, Unit::Switch, range.clone());
                 (task.entry, task.columns) = (entry, columns.clone());
-                task.slot = number;
+                task.wave = number;
                 number += 1;
                 task.ends = (pass == 0, pass + 1 == passes);
                 task.waits = waits;
@@ -533,13 +533,13 @@ impl Writer<'_> {
                 (0..self.machine.cores).filter(|&core| number < core_rows(self.machine, rows.clone(), core).len());
             let count = count.count() as u64;
             let mut task = self.task(Action::ReturnSums, Unit::Return, rows.start as u32..rows.end as u32);
-            (task.slot, task.entry) = (number as u64, entry);
+            (task.wave, task.entry) = (number as u64, entry);
             task.waits = self.free(Place::Outgoing(entry));
             task.waits.extend(ready.iter().copied());
             task.occupancy = self.link_cycles(bytes);
             last = self.push(task);
             let mut task = self.task(Action::StoreSums, Unit::Channels, rows.start as u32..rows.end as u32);
-            (task.slot, task.entry) = (number as u64, entry);
+            (task.wave, task.entry) = (number as u64, entry);
             task.items = Items { count, bytes };
             task.waits = vec![Wait::all(last)];
             let stored = self.push(task);

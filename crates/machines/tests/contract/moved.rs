@@ -94,22 +94,24 @@ fn every(items: &mut [Item], change: &mut dyn FnMut(&mut Event)) {
 
 #[test]
 fn values_that_are_not_moved_whole_are_refused() {
+    let (mut met, mut met_alone) = ([0; CHANGES.len()], [0; 2]);
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        for (what, change) in CHANGES {
+        for ((what, change), met) in CHANGES.into_iter().zip(&mut met) {
             let mut schedule: Schedule = mapped.schedule().clone();
             let resources = schedule.resources.clone();
             let mut changed = 0;
             every(&mut schedule.items, &mut |event| changed += change(&resources, event));
             let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
             assert!(refused || changed == 0, "{}: {what}", machine.name());
+            *met += changed;
         }
         // Of all kinds that compute, one event.
         let meaning = mapped.meaning(&program);
         let base = mapped.schedule();
         for kind in crate::kinds(base) {
             let name = &base.resources.kinds[usize::from(kind)].name;
-            for nothing in [nothing_over_ports, no_room] {
+            for (nothing, met) in [nothing_over_ports, no_room].into_iter().zip(&mut met_alone) {
                 let mut schedule = base.clone();
                 let changed = crate::first(&mut schedule.items, &mut |event| {
                     let computes = computes(&*meaning, event) && event.op.kind.0 == kind;
@@ -117,9 +119,11 @@ fn values_that_are_not_moved_whole_are_refused() {
                 });
                 let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
                 assert!(refused || !changed, "{}: nothing for {name}", machine.name());
+                *met += usize::from(changed);
             }
         }
     }
+    assert!(met.iter().chain(&met_alone).all(|&met| met > 0), "changes of nothing: {met:?}, {met_alone:?}");
     for case in Case::all() {
         for (what, change) in CHANGES {
             let mut listed: Listed = case.listed.clone();
@@ -136,6 +140,7 @@ fn computes(meaning: &dyn Meaning, event: &Event) -> bool {
 
 #[test]
 fn an_operand_that_comes_after_the_results_is_refused() {
+    let (mut of_torus, mut of_residues) = (0, 0);
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
         for kind in crate::kinds(mapped.schedule()) {
@@ -146,6 +151,7 @@ fn an_operand_that_comes_after_the_results_is_refused() {
             let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
             let name = &resources.kinds[usize::from(kind)].name;
             assert!(refused || !changed, "{}: {name}", machine.name());
+            of_torus += usize::from(changed);
         }
     }
     for case in Case::all() {
@@ -154,9 +160,11 @@ fn an_operand_that_comes_after_the_results_is_refused() {
             let event = &mut listed.events[index];
             if case.listed.resources.as_channel(event.resource).is_none() && late(&case.listed.resources, event) {
                 assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
+                of_residues += 1;
             }
         }
     }
+    assert!(of_torus > 0 && of_residues > 0, "{of_torus} and {of_residues} operands");
 }
 
 #[test]

@@ -467,7 +467,7 @@ fn traffic_by_class_is_that_of_the_channels() {
             .filter(|event| case.listed.resources.as_channel(event.resource).is_some())
             .map(|event| event.work)
             .sum();
-        let instructions = report.traffic_bytes[Traffic::Instructions.name()];
+        let instructions = report.traffic_bytes.get(Traffic::Instructions.name()).unwrap_or(&0);
         assert_eq!(report.traffic_bytes["total"], moved + instructions, "{}", case.name());
     }
 }

@@ -42,6 +42,7 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Description) ->
     torus::torus_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     let mut suited: Vec<Candidate> = Vec::new();
     let mut refused: Vec<&'static Parameters> = Vec::new();
+    let mut faulty: Option<PlanError> = None;
     let sets: Vec<_> = default_sets().collect();
     let stage = cancel::stage("choosing a parameter set", sets.len());
     for parameters in sets {
@@ -51,11 +52,15 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Description) ->
                 suited.push(Candidate { parameters, order: plan.kernel.choice.key_switch, products: products(&plan) });
             }
             Err(error) if error.fault == Fault::Noise => refused.push(parameters),
-            // Of another torus, or without the key switch that the program needs.
+            // Of another torus, or without the key switch that the program needs: unless every set meets it, of no account.
+            Err(error) if error.fault == Fault::Program => faulty = faulty.or(Some(error)),
             Err(_) => {}
         }
     }
     drop(stage);
+    if let Some(error) = faulty.filter(|_| suited.is_empty() && refused.is_empty()) {
+        return Err(error);
+    }
     suited.sort_by(|a, b| a.products.total_cmp(&b.products));
     let mut unmapped: Option<MachineError> = None;
     let mut shortest: Option<(i64, Candidate)> = None;

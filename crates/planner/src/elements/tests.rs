@@ -225,6 +225,23 @@ fn a_machine_of_another_family_says_so() {
     }
 }
 
+#[test]
+fn a_fault_of_the_program_is_told_on_machines_too() {
+    let mut builder = Builder::new("heavy").unwrap();
+    let mut x = builder.input("x", ElementType::Torus { bits: 10 }, 2).unwrap();
+    for _ in 0..2 {
+        x = builder.mul_clear(x, &[100_000; 2]).unwrap();
+    }
+    builder.output("y", x).unwrap();
+    let program = builder.finish().unwrap();
+    for machine in machines() {
+        let refusal =
+            ElementPlan::new(&program, &Request { machine: Some(&machine), ..Request::default() }).unwrap_err();
+        let text = refusal.to_string();
+        assert!(refusal.fault == Fault::Program && text.contains("10000000000, beyond 32 bits"), "{text}");
+    }
+}
+
 /// Look-ups of `count` elements, and those of their results.
 fn two_batches(count: usize) -> Program {
     let range = Range::new(0, 3).unwrap();

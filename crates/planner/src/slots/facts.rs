@@ -2,11 +2,11 @@
 
 use super::memory::Memory;
 use super::set_choice::bootstraps_of;
-use super::{KeySwitch, Lowering, SlotPlan, parameters};
+use super::{BgvPlan, KeySwitch, Lowering, SlotPlan, parameters};
 use crate::memory::threads;
 use crate::{Fault, PlanError};
 use polyfabric_program::rns::homomorphic::{NodeId, op_name};
-use polyfabric_program::rns::kernel::{Counts, LimbSet, OpKind};
+use polyfabric_program::rns::kernel::{Counts, KernelProgram, LimbSet, OpKind};
 use polyfabric_program::rns::lowering::{StepRule, TriedMatrix, TriedWidth, bgv};
 use polyfabric_program::rns::noise::{CKKS_BEYOND_LOG2, NodeReport, bgv_failure_log2};
 use polyfabric_runtime::rns::cpu::{Effort, Rehearsal, buffer_bytes, efforts};
@@ -14,6 +14,23 @@ use polyfabric_schemes::rns::KeyId;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+fn counted(kernel: &KernelProgram) -> Result<Counts, PlanError> {
+    kernel.counts().map_err(PlanError::of(Fault::Internal))
+}
+
+impl BgvPlan {
+    /// log2 of the probability that it fails, with so many inputs.
+    ///
+    /// # Errors
+    /// [`Fault::Internal`] if the kernel program cannot be counted.
+    pub(super) fn failure_log2(&self, inputs: usize) -> Result<f64, PlanError> {
+        let operations = &counted(self.kernel())?.limb_ops;
+        // Every digit and every remainder is transformed once at least; an encryption brings four.
+        let polynomials = operations.ntts() + operations.key_limbs + 4 * inputs as u64;
+        Ok(bgv_failure_log2(&self.lowered.plan.held, polynomials, self.parameters.ring().degree().get()))
+    }
+}
 
 impl SlotPlan {
     fn parameters(&self) -> Value {
@@ -119,12 +136,7 @@ impl SlotPlan {
     pub fn failure_log2(&self) -> Result<f64, PlanError> {
         Ok(match &self.lowering {
             Lowering::Ckks(_) => CKKS_BEYOND_LOG2 + (self.program().outputs().count() as f64).log2(),
-            Lowering::Bgv(plan) => {
-                let operations = &self.counts()?.limb_ops;
-                // Every digit and every remainder is transformed once at least; an encryption brings four.
-                let polynomials = operations.ntts() + operations.key_limbs + 4 * self.program().inputs().count() as u64;
-                bgv_failure_log2(&plan.lowered.plan.held, polynomials, plan.parameters.ring().degree().get())
-            }
+            Lowering::Bgv(plan) => plan.failure_log2(self.program().inputs().count())?,
         })
     }
 
@@ -157,16 +169,12 @@ impl SlotPlan {
         Ok(Rehearsal::new(ring, sources, gadget.digits().len(), buffers / limb))
     }
 
-    fn counts(&self) -> Result<Counts, PlanError> {
-        self.kernel().counts().map_err(PlanError::of(Fault::Internal))
-    }
-
     /// Parameters, keys and their sizes, operations, and level, scale and error bound of every node.
     ///
     /// # Errors
     /// [`Fault::Internal`] if the kernel program cannot be counted.
     pub fn facts(&self) -> Result<Value, PlanError> {
-        let counts = self.counts()?;
+        let counts = counted(self.kernel())?;
         let ops = &counts.limb_ops;
         let storage = self.key_storage();
         let key_bytes = |id| self.key_bytes(id, storage[&id]);

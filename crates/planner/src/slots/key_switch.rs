@@ -1,6 +1,7 @@
 //! Which key switch a program has: the parameter set's, a named one, or the one that the compiler of the machine chooses, or of this computer.
 
 use crate::{Fault, PlanError};
+use polyfabric_machines::MachineError;
 use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::key_switch::{Considered, choose};
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -102,15 +103,15 @@ fn asked<S: Set>(set: &S) -> f64 {
     if set.security().bits < STANDARD_SECURITY_BITS { 0.0 } else { STANDARD_SECURITY_BITS }
 }
 
-/// `program` lowered by `lower` with the key switch that is wanted. `noise` is what is known of a plan's errors, and `accepts` says whether a
-/// plan is precise enough, beside those of the set's own.
+/// `program` lowered by `lower` with the key switch that is wanted. `noise` is what is known of a plan's errors, and `accepts` says whether the
+/// compiler may take a plan: whether it is precise enough, beside the errors of the set's own, which has none beside it.
 pub fn planned<S: Set, P, N>(
     set: S,
     (program, machine): (&str, Option<&Description>),
     wanted: KeySwitchRequest,
     lower: impl Fn(S) -> Result<P, PlanError>,
     noise: impl Fn(&P) -> N,
-    accepts: impl Fn(&P, &N) -> Result<(), String>,
+    accepts: impl Fn(&P, Option<&N>) -> Result<(), String>,
     kernel: impl Fn(&P) -> &KernelProgram,
 ) -> Result<(P, Option<KeySwitch>), PlanError> {
     let own = set.key_switch();
@@ -130,6 +131,7 @@ pub fn planned<S: Set, P, N>(
         }
         KeySwitchRequest::Compiler => {
             let made = lower(set.clone())?;
+            let own_refused = accepts(&made, None).err();
             let (noise, made) = (noise(&made), RefCell::new(Some(made)));
             let mut variants: Vec<String> =
                 KeySwitchVariant::all(set.limbs()).iter().map(ToString::to_string).collect();
@@ -138,20 +140,28 @@ pub fn planned<S: Set, P, N>(
             }
             let weighed = |name: &String| {
                 if *name == name_of(own) {
-                    return made.take().ok_or_else(|| "it has been weighed".to_owned());
+                    return match &own_refused {
+                        Some(reason) => Err(reason.clone()),
+                        None => made.take().ok_or_else(|| "it has been weighed".to_owned()),
+                    };
                 }
                 let variant = KeySwitchVariant::named(name, set.limbs()).map_err(|error| error.to_string())?;
                 let made = lower(secured(&set, variant, kept(&set))?).map_err(|error| error.to_string())?;
-                accepts(&made, &noise).map(|()| made)
+                accepts(&made, Some(&noise)).map(|()| made)
             };
             let Some(machine) = machine else {
                 let chosen = fewest_products(program, &variants, weighed, kernel);
-                let chosen = chosen.map_err(PlanError::of(Fault::Program))?;
+                let fault = if own_refused.is_some() { Fault::Noise } else { Fault::Program };
+                let chosen = chosen.map_err(PlanError::of(fault))?;
                 let rows = chosen.considered.iter().map(work).collect();
                 return Ok((chosen.program, told(variants[chosen.index].clone(), rows)));
             };
             let clock_hz = machine.clock_hz().map_err(PlanError::of(Fault::Machine))?;
-            let chosen = choose(machine, program, &variants, weighed, kernel).map_err(PlanError::of(Fault::Machine))?;
+            let chosen = choose(machine, program, &variants, weighed, kernel).map_err(|error| {
+                let unmapped = !matches!(&error, MachineError::KeySwitch(none) if none.unmapped.is_none());
+                let fault = if unmapped || own_refused.is_none() { Fault::Machine } else { Fault::Noise };
+                PlanError::new(fault, error)
+            })?;
             let rows = chosen.considered.iter().map(|considered| row(considered, clock_hz)).collect();
             Ok((chosen.program, told(variants[chosen.index].clone(), rows)))
         }

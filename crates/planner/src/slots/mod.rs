@@ -239,6 +239,25 @@ impl BgvPlan {
     fn kernel(&self) -> &KernelProgram {
         &self.lowered.kernel
     }
+
+    /// Whether it fails no more often than is `accepted`, with so many inputs.
+    fn accepts(&self, inputs: usize, accepted: f64) -> Result<(), String> {
+        let found = self.failure_log2(inputs).map_err(|error| error.to_string())?;
+        if found <= accepted {
+            return Ok(());
+        }
+        let told = told(found);
+        Err(format!(
+            "it may fail with probability 2^{found:.1}, more than 2^{accepted:.1}, unless that is accepted with max_failure={told} \
+             (--max-failure {told})"
+        ))
+    }
+}
+
+/// What a failure probability of 2^`found` is accepted with.
+fn told(found: f64) -> f64 {
+    // Not -0.
+    found.ceil() + 0.0
 }
 
 impl CkksPlan {
@@ -256,8 +275,9 @@ impl CkksPlan {
     }
 
     /// Whether no error is much larger than with the set's own key switch.
-    fn accepts(&self, own: &NoiseReport) -> Result<(), String> {
-        self.noise.require_like(own, SPARE_BITS).map_err(|failure| failure.to_string())
+    fn accepts(&self, own: Option<&NoiseReport>) -> Result<(), String> {
+        let like = |own| self.noise.require_like(own, SPARE_BITS).map_err(|failure| failure.to_string());
+        own.map_or(Ok(()), like)
     }
 }
 
@@ -329,8 +349,15 @@ impl SlotPlan {
                 let body = if measured { &instrumented(program)? } else { program };
                 let lower = |set| lower_bgv(body, set, machine);
                 // Too much noise is refused by the lowering.
-                let (plan, chosen) =
-                    planned(parameters, place, wanted, lower, |_| (), |_, ()| Ok(()), BgvPlan::kernel)?;
+                let (inputs, accepted) = (program.inputs().count(), max_failure.unwrap_or(DEFAULT_FAILURE_LOG2));
+                let accepts = |plan: &BgvPlan, _: Option<&()>| plan.accepts(inputs, accepted);
+                let (plan, chosen) = planned(parameters, place, wanted, lower, |_| (), accepts, BgvPlan::kernel)
+                    .map_err(|error| {
+                        match other_modulus(plaintext_modulus).filter(|_| error.fault == Fault::Noise) {
+                            Some(other) => PlanError::new(Fault::Noise, format!("{error}; {other}")),
+                            None => error,
+                        }
+                    })?;
                 (Lowering::Bgv(plan), chosen)
             }
         };
@@ -357,7 +384,7 @@ impl SlotPlan {
         if found <= accepted {
             return Ok(());
         }
-        let (name, set, told) = (self.program().name(), self.set(), found.ceil());
+        let (name, set, told) = (self.program().name(), self.set(), told(found));
         let message = format!(
             "{name}: with parameter set {} it {what} with probability 2^{found:.1}, more than 2^{accepted:.1}; {other}, or \
              accept it with max_failure={told} (--max-failure {told})",

@@ -237,12 +237,18 @@ pub fn choose_bgv(
     let (mut reason, mut carries, mut has_slots) = (None, None, false);
     let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
     let purpose = Purpose { modulus, bootstraps: bootstraps(program) && modulus.is_power_of_two() };
+    if purpose.bootstraps {
+        expect_bootstrap(program, modulus.trailing_zeros())?;
+    }
     let candidates: Vec<_> = match machine {
         None => rings
             .flat_map(|log2_degree| BGV_DIGITS.map(|digits| bgv_literal(log2_degree, digits, purpose)))
             .flatten()
             .collect(),
-        Some(_) => rings.filter_map(|log2_degree| bgv_machine_literal(log2_degree, purpose)).collect(),
+        Some(machine) => {
+            let bits = limb_bits(machine, program)?;
+            rings.filter_map(|log2_degree| bgv_machine_literal(log2_degree, bits, purpose)).collect()
+        }
     };
     for literal in candidates {
         let parameters = match bgv_scheme::Parameters::check(&literal) {
@@ -275,10 +281,12 @@ pub fn choose_bgv(
 /// The set called `name`: one of the table, or one that [`choose_bgv`] has derived for some program, which keys may be of.
 pub fn named_bgv(name: &str, modulus: u64) -> Result<bgv_scheme::Parameters, PlanError> {
     let purposes = [false, true].map(|bootstraps| Purpose { modulus, bootstraps });
+    let limb_bits = named_limb_bits(name);
     let derived = purposes.into_iter().filter(|of| !of.bootstraps || modulus.is_power_of_two()).flat_map(|purpose| {
         BGV_RINGS.flat_map(move |log2_degree| {
             let literals = BGV_DIGITS.map(|digits| bgv_literal(log2_degree, digits, purpose));
-            literals.into_iter().chain([bgv_machine_literal(log2_degree, purpose)]).flatten()
+            let for_machines = limb_bits.and_then(|bits| bgv_machine_literal(log2_degree, bits, purpose));
+            literals.into_iter().flatten().chain(for_machines)
         })
     });
     match derived.into_iter().find(|literal| literal.name == name) {
@@ -292,7 +300,7 @@ const BGV_PRIME_BITS: u32 = 44;
 
 /// Q and P of as many bits as 128 bits of security allow, in primes of equal size, a digit of as many primes as P has.
 fn bgv_literal(log2_degree: u32, digits: usize, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
-    let degree = polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?;
+    let degree = RingDegree::new(1 << log2_degree).ok()?;
     let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
     let all = (room / BGV_PRIME_BITS).max(3) as usize;
     let special = all.div_ceil(digits + 1);
@@ -309,23 +317,66 @@ fn bgv_literal(log2_degree: u32, digits: usize, purpose: Purpose) -> Option<bgv_
     derived(text, &format!("bgv-2p{log2_degree}-{room}-{digits}"), log2_degree, purpose)
 }
 
-/// The same in a machine's 32-bit words: a digit a limb, one special prime.
-fn bgv_machine_literal(log2_degree: u32, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
-    const WORD: u32 = 32;
-    let degree = polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?;
+/// Most bits of a limb of a set for a machine, F1's. With Osiris' 40 bits a square modulo 65537 fails with probability 2^-28 under listing 1, the one
+/// key switch of BGV that it executes; with 32 with less than 2^-128.
+const MOST_LIMB_BITS: u32 = 32;
+
+/// Bits of the limbs of sets for `machine`.
+fn limb_bits(machine: &Description, program: &Program) -> Result<u32, PlanError> {
+    let word_bits = residue::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
+    Ok(word_bits.min(MOST_LIMB_BITS))
+}
+
+/// Those of the set called `name`, if it is one that was derived for a machine.
+fn named_limb_bits(name: &str) -> Option<u32> {
+    let bits = name.strip_suffix(BOOTSTRAPS).unwrap_or(name).rsplit_once('x')?.1.parse().ok()?;
+    (1..=MOST_LIMB_BITS).contains(&bits).then_some(bits)
+}
+
+/// The same in limbs that a machine's words hold, of primes that every machine takes: a digit a limb, one special prime.
+fn bgv_machine_literal(log2_degree: u32, bits: u32, purpose: Purpose) -> Option<bgv_scheme::ParametersLiteral> {
+    let degree = RingDegree::new(1 << log2_degree).ok()?;
     let room = largest_log2_modulus(degree, SecretDistribution::UniformTernary)?.floor() as u32;
-    let all = room / WORD;
+    let all = room / bits;
     if all < 2 {
         return None;
     }
     let text = json!({
-        "q_bits": vec![WORD; all as usize - 1],
-        "special_bits": [WORD],
+        "q_bits": vec![bits; all as usize - 1],
+        "special_bits": [bits],
         "primes": "1-mod-2^16",
         "digit_limbs": 1,
         "sources": { "q_bits": "derived: what 128 bits of security leave room for, in words of the machine" },
     });
-    derived(text, &format!("bgv-2p{log2_degree}-{all}x{WORD}"), log2_degree, purpose)
+    derived(text, &format!("bgv-2p{log2_degree}-{all}x{bits}"), log2_degree, purpose)
+}
+
+/// Ends the name of a set that bootstraps.
+const BOOTSTRAPS: &str = "-bootstrap";
+
+/// e of a bootstrapping of integers modulo 2^`bits`: 2^(e−k−1) is to be at least [`SURE_MARGIN`] deviations of the rounding error. None if
+/// the sums of the bootstrapping would leave a word.
+fn bootstrap_exponent(bits: u32, degree: RingDegree) -> Option<u32> {
+    let weight = SecretDistribution::UniformTernary.expected_weight(degree);
+    let exponent = bits + 1 + (SURE_MARGIN * ((1.0 + weight) / 12.0).sqrt()).log2().ceil() as u32;
+    (exponent + degree.log2() <= bgv_scheme::PlaintextModulus::MAX_BITS).then_some(exponent)
+}
+
+/// Refuses integers modulo 2^`bits` that no ring bootstraps.
+fn expect_bootstrap(program: &Program, bits: u32) -> Result<(), PlanError> {
+    let serves = |bits: u32| {
+        let degrees = BGV_RINGS.filter_map(|log2_degree| RingDegree::new(1 << log2_degree).ok());
+        degrees.filter_map(|degree| bootstrap_exponent(bits, degree)).next().is_some()
+    };
+    if serves(bits) {
+        return Ok(());
+    }
+    let most = (1..bits).rev().find(|&bits| serves(bits)).unwrap_or(0);
+    let name = program.name();
+    Err(refused(format!(
+        "{name}: bootstrapping serves integers modulo 2^{most} at most, and these are modulo 2^{bits}; declare them with fewer bits, such as \
+         pf.Mod(256)"
+    )))
 }
 
 /// A set with the moduli of `literal`.
@@ -337,7 +388,7 @@ fn derived(
 ) -> Option<bgv_scheme::ParametersLiteral> {
     let Purpose { modulus, bootstraps } = purpose;
     let bits = modulus.trailing_zeros();
-    literal["name"] = json!(if bootstraps { format!("{name}-bootstrap") } else { name.to_owned() });
+    literal["name"] = json!(if bootstraps { format!("{name}{BOOTSTRAPS}") } else { name.to_owned() });
     literal["ring_degree"] = json!(1 << log2_degree);
     literal["plaintext_modulus"] =
         if modulus.is_power_of_two() { json!({ "power-of-two": bits }) } else { json!({ "packed": modulus }) };
@@ -347,10 +398,7 @@ fn derived(
     literal["sources"]["secret"] = json!("the homomorphic-encryption standard (2018): uniform ternary");
     literal["sources"]["noise_std"] = json!("the homomorphic-encryption standard (2018): 8/sqrt(2 pi)");
     if bootstraps {
-        let weight = SecretDistribution::UniformTernary
-            .expected_weight(polyfabric_kernels::RingDegree::new(1 << log2_degree).ok()?);
-        // 2^(e−k−1) is to be at least as many deviations of the rounding error.
-        let exponent = bits + 1 + (SURE_MARGIN * ((1.0 + weight) / 12.0).sqrt()).log2().ceil() as u32;
+        let exponent = bootstrap_exponent(bits, RingDegree::new(1 << log2_degree).ok()?)?;
         literal["bootstrap"] = json!({ "exponent": exponent });
         literal["sources"]["bootstrap"] = json!(format!("derived: {SURE_MARGIN} deviations of the rounding error"));
     }

@@ -91,6 +91,25 @@ fn programs_deeper_than_every_chain_are_bootstrapped() {
     assert!(degree(&shallow) < degree(&deep));
 }
 
+/// What a client makes is what the plan says that its server takes, from the signature alone; one that names a key twice is none.
+#[test]
+fn a_signature_tells_the_bytes_of_its_keys() {
+    for program in [squarings(Scheme::Ckks, 8, 2), squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 2)] {
+        let plan = SlotPlan::new(&program, request()).unwrap();
+        let signature = plan.signature().unwrap();
+        assert_eq!(signature.key_bytes(), plan.bytes_of_keys(), "{}", program.name());
+        let mut literal = signature.literal().clone();
+        literal.keys.push(literal.keys[0].clone());
+        let twice = Signature::check(literal).unwrap_err().to_string();
+        assert!(twice.contains(" is there twice, and each is there once"), "{twice}");
+        let mut literal = signature.literal().clone();
+        literal.program = "\x1b[2J".to_owned();
+        let named = Signature::check(literal).unwrap_err().to_string();
+        assert!(named.starts_with(r"the signature of \u{1b}[2J: the program's name is "), "{named}");
+        assert!(!named.contains('\x1b'), "{named}");
+    }
+}
+
 #[test]
 fn a_set_of_the_other_scheme_is_refused() {
     let program = squarings(Scheme::Ckks, 4, 1);
@@ -120,6 +139,107 @@ fn a_modulus_that_rings_have_no_slots_for_is_told_with_others_near() {
     // All rings that are tried have slots: it is the noise.
     let deep = SlotPlan::new(&squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 60), request()).unwrap_err();
     assert!(!deep.to_string().contains("no slots"), "{deep}");
+}
+
+fn machine(name: &str) -> Description {
+    polyfabric_machines::description(name).unwrap()
+}
+
+/// z = x + x turned by one; with `products`, z·y three times, squared, and z·y once more.
+fn turned(products: bool) -> Arc<Program> {
+    let mut builder = Builder::new("turned", Scheme::Bgv { plaintext_modulus: T }, 4096).unwrap();
+    let x = builder.input("x").unwrap();
+    let one = builder.rotate(x, 1).unwrap();
+    let mut z = builder.add(x, one).unwrap();
+    if products {
+        let y = builder.input("y").unwrap();
+        for _ in 0..3 {
+            z = builder.mul(z, y).unwrap();
+        }
+        z = builder.square(z).unwrap();
+        z = builder.mul(z, y).unwrap();
+    }
+    builder.output("z", z).unwrap();
+    Arc::new(builder.finish().unwrap())
+}
+
+#[test]
+fn a_key_switch_that_fails_too_often_is_refused_and_never_chosen() {
+    let f1 = machine("f1");
+    for (program, machine) in [(turned(false), None), (turned(true), Some(&f1))] {
+        let request = Request { machine, key_switch: KeySwitchRequest::Compiler, ..request() };
+        let chosen = |plan: &SlotPlan| plan.facts().unwrap()["key_switch"].clone();
+        let plan = SlotPlan::new(&program, request.clone()).unwrap();
+        assert!(plan.failure_log2().unwrap() <= DEFAULT_FAILURE_LOG2);
+        let told = chosen(&plan);
+        let considered = told["considered"].as_array().unwrap();
+        let listing1 = considered.iter().find(|row| row["name"] == "listing1").unwrap();
+        assert!(listing1["refused"].as_str().unwrap().contains("it may fail with probability 2^-3"), "{listing1}");
+        assert_ne!(told["name"], "listing1");
+        // Whoever accepts it has the cheapest.
+        let any = SlotPlan::new(&program, Request { max_failure: Some(0.0), ..request.clone() }).unwrap();
+        assert_eq!(chosen(&any)["name"], "listing1");
+        // Where none fails so rarely, the set's own neither, each is told.
+        let refusal = SlotPlan::new(&program, Request { max_failure: Some(-1e4), ..request }).unwrap_err();
+        let text = refusal.to_string();
+        assert!(refusal.fault == Fault::Noise && text.contains("listing1: it may fail"), "{text}");
+        assert!(text.contains(&format!("{}: it may fail", told["name"].as_str().unwrap())), "{text}");
+    }
+}
+
+/// Of an input over so many limbs, squared.
+fn squared_over(limbs: usize) -> Arc<Program> {
+    let mut builder = Builder::new("over", Scheme::Bgv { plaintext_modulus: T }, 4096).unwrap();
+    let x = builder.input_with("x", Some(limbs - 1), 1.0).unwrap();
+    let square = builder.square(x).unwrap();
+    builder.output("y", square).unwrap();
+    Arc::new(builder.finish().unwrap())
+}
+
+#[test]
+fn inputs_have_the_limbs_that_are_asked_for() {
+    let f1 = machine("f1");
+    for machine in [None, Some(&f1)] {
+        let request = Request { machine, ..request() };
+        for limbs in [4, 16] {
+            let plan = SlotPlan::new(&squared_over(limbs), request.clone()).unwrap();
+            let nodes = plan.facts().unwrap()["nodes"].clone();
+            assert_eq!(nodes[0]["limbs"], limbs);
+        }
+        // Of the largest ring too, which has no slots for it, or of a named one.
+        let refusal = SlotPlan::new(&squared_over(99), request.clone()).unwrap_err().to_string();
+        assert!(refusal.contains("L=99 limbs, level 98, and the parameters have"), "{refusal}");
+        let asked = Some(ParameterRequest::Name("f1-listing2"));
+        let refusal = SlotPlan::new(&squared_over(40), Request { asked, ..request.clone() }).unwrap_err().to_string();
+        assert!(refusal.contains("the parameters have 16; lower L"), "{refusal}");
+        let refusal = SlotPlan::new(&squared_over(1), request).unwrap_err().to_string();
+        assert!(refusal.contains("raise L"), "{refusal}");
+    }
+}
+
+#[test]
+fn sets_for_a_machine_fit_its_words() {
+    for name in ["f1", "osiris"] {
+        let machine = machine(name);
+        let words = residue::word_bits(&machine, "any").unwrap();
+        let program = squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 1);
+        let plan = SlotPlan::new(&program, Request { machine: Some(&machine), ..request() }).unwrap();
+        let Lowering::Bgv(plan) = plan.lowering else { panic!("a program of BGV") };
+        let literal = plan.parameters.literal();
+        assert!(literal.q_bits.iter().chain(&literal.special_bits).all(|&bits| bits <= words), "{literal:?}");
+        // The name alone tells the set, which keys go with.
+        assert!(literal.name.ends_with("x32"), "{literal:?}");
+        assert_eq!(named_bgv(&literal.name, T).unwrap(), plan.parameters);
+    }
+    let narrow = named_bgv("bgv-2p13-7x28", T).unwrap();
+    assert!(narrow.ring().moduli().iter().all(|modulus| modulus.bits() == 28));
+}
+
+#[test]
+fn moduli_that_no_ring_bootstraps_are_told_with_the_largest() {
+    let refusal = SlotPlan::new(&refreshed(1 << 59), request()).unwrap_err().to_string();
+    assert!(refusal.contains("modulo 2^39 at most, and these are modulo 2^59"), "{refusal}");
+    SlotPlan::new(&refreshed(256), request()).unwrap();
 }
 
 #[test]

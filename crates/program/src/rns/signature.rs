@@ -6,8 +6,7 @@ use super::kernel::{KernelProgram, LimbSet};
 use super::lowering::Lowered;
 use super::lowering::bgv::BgvLowered;
 use super::noise::NoiseReport;
-use crate::names::{NAMES, name_problem};
-use polyfabric_schemes::port::{Direction, Port, ProgramHash};
+use polyfabric_schemes::port::{Direction, NAMES, Port, ProgramHash, name_problem};
 use polyfabric_schemes::rns::{Domain, KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv, ckks};
@@ -226,7 +225,7 @@ impl Signature {
     /// [`SignatureError`] where it is not one that any program has.
     pub fn check(literal: SignatureLiteral) -> Result<Self, SignatureError> {
         let program = &literal.program;
-        let refused = |problem: String| SignatureError::Parameters { program: program.clone(), problem };
+        let refused = |problem: String| SignatureError::Parameters { program: printable(program), problem };
         let set = match &literal.parameters {
             SetLiteral::Ckks(set) => {
                 ckks::Parameters::check(set).map(ParameterSet::Ckks).map_err(|error| refused(error.to_string()))
@@ -275,11 +274,32 @@ impl Signature {
         &self.literal.keys
     }
 
+    /// Bytes of these keys as their client makes them: with CKKS as each is stored, with BGV in whole bytes.
+    pub fn key_bytes(&self) -> usize {
+        match &self.set {
+            ParameterSet::Ckks(set) => {
+                let (degree, moduli) = (set.ring_degree(), set.moduli());
+                let bytes =
+                    |key: &WantedKey| key.storage.key_bytes_of(degree, moduli, &set.gadget_over(key.id, &key.limbs));
+                self.keys().iter().map(bytes).sum()
+            }
+            ParameterSet::Bgv(set) => {
+                let bytes = |key: &WantedKey| KeyStorage::BYTES.key_bytes(set.ring(), set.gadget_of(key.id));
+                self.keys().iter().map(bytes).sum()
+            }
+        }
+    }
+
     /// What a ciphertext of the input or output `name` is for, as its file says.
     pub fn port(&self, direction: Direction, name: &str) -> Port {
         let SignatureLiteral { hash, program, .. } = &self.literal;
         Port { program: *hash, program_name: program.clone(), direction, name: name.to_owned() }
     }
+}
+
+/// A name that nobody has checked, without control characters.
+fn printable(name: &str) -> String {
+    name.escape_debug().to_string()
 }
 
 impl Terminal {
@@ -305,7 +325,7 @@ impl Checks<'_> {
     ) -> Result<(), SignatureError> {
         let Self { literal, .. } = self;
         holds.then_some(()).ok_or_else(|| SignatureError::Figure {
-            program: literal.program.clone(),
+            program: printable(&literal.program),
             what: what.to_owned(),
             found: found.to_string(),
             possible: possible.to_owned(),
@@ -347,7 +367,10 @@ impl Checks<'_> {
                 self.terminal(own)?;
             }
         }
+        let mut ids = BTreeSet::new();
         for key in keys {
+            // Each costs its client memory, whose need is told by this list.
+            self.expect(ids.insert(key.id), &key.id.to_string(), "there twice", "each is there once")?;
             self.limbs(&key.id.to_string(), &key.limbs, 1)?;
             if let KeyId::Galois(element) | KeyId::GaloisAfter(element) = key.id {
                 let valid = element % 2 == 1 && element < 2 * self.degree();

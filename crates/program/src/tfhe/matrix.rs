@@ -177,14 +177,6 @@ impl Matrix {
         let range = self.row_starts[row]..self.row_starts[row + 1];
         (&self.column_indices[range.clone()], &self.weights[range])
     }
-
-    /// The selected column of each row, when every row is one column with weight 1.
-    pub fn as_selection(&self) -> Option<&[u32]> {
-        let single = self.weights.len() == self.rows()
-            && self.row_starts.windows(2).all(|pair| pair[1] - pair[0] == 1)
-            && self.weights.iter().all(|&weight| weight == 1);
-        single.then_some(&self.column_indices)
-    }
 }
 
 impl fmt::Debug for Matrix {

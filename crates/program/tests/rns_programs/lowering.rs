@@ -5,6 +5,7 @@ use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{Builder, NodeId, Program, ProgramError, Scheme, Values};
+use polyfabric_program::rns::kernel::{Op, OpKind};
 use polyfabric_program::rns::lowering::{
     Hoisting, Lowered, Lowering, Relinearisation, Rescaling, RnsLowering, Target, check_keys, lower,
 };
@@ -90,10 +91,16 @@ fn keys_are_inferred_with_their_uses() {
     let mut expected = expected.to_vec();
     expected.sort();
     assert_eq!(found, expected);
-    let hints = lowered.hints();
-    assert_eq!(hints[&KeyId::Relinearisation].by_limbs, [(2, 1)].into());
-    assert_eq!(hints[&rotation(2)].by_limbs, [(1, 1)].into());
-    assert_eq!(hints.values().map(|hint| hint.uses()).sum::<usize>(), 4);
+    // Each once: the product's over both limbs of Q, and a special one, rotations a level lower.
+    let special = lowered.choice.gadget.special.len();
+    let limbs = |op: &Op| lowered.kernel.value(op.results[0]).limbs.len() - special;
+    let uses = lowered.kernel.ops.iter().filter_map(|op| match op.kind {
+        OpKind::InnerProduct { key, .. } => Some((key, limbs(op))),
+        _ => None,
+    });
+    let uses: Vec<_> = uses.collect();
+    assert_eq!(uses.len(), 4);
+    assert!(uses.contains(&(KeyId::Relinearisation, 2)) && uses.contains(&(rotation(2), 1)), "{uses:?}");
 }
 
 #[test]

@@ -139,7 +139,8 @@ fn set(name: &str) -> Parameters {
 fn noise_budgets() {
     let parameters = set("strix-I");
     let refused = |terms| {
-        let report = noise::report(&sum(terms), &parameters, KeySwitchOrder::None, Transform::F64).unwrap();
+        let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
+        let report = noise::report_lowered(&sum(terms), &parameters, &choice, Transform::F64).unwrap();
         report.check(&parameters, -40.0).unwrap_err()
     };
     let text = refused(20).to_string();
@@ -221,8 +222,8 @@ fn circuit_privacy() {
     assert!((output.variance / parts - 1.0).abs() < 1e-9, "{} {parts}", output.variance);
     assert!(output.error_bound > before.error_bound && plain.report.outputs[0].flood_deviation.is_none());
     let refused = |bits| {
-        let report =
-            noise::report(&sum(1), &set("polyfabric-4-p128-t64"), KeySwitchOrder::After, Transform::F64).unwrap();
+        let choice = TfheLowering::new(KeySwitchOrder::After, Arithmetic::F64);
+        let report = noise::report_lowered(&sum(1), &set("polyfabric-4-p128-t64"), &choice, Transform::F64).unwrap();
         report.with_circuit_privacy(&set("polyfabric-4-p128-t64"), bits, -128.0).unwrap_err().to_string()
     };
     let text = refused(30.0);

@@ -1,13 +1,13 @@
 //! Does a network of 230,000 look-ups stay a handful of kernel operations, with equal look-ups done once and unread ones
 //! not at all?
 
-use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, NodeId, Range, Table};
+use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, LookupResult, NodeId, Program, Range, Table};
 use polyfabric_program::tfhe::kernel::{OpKind, count};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
-use polyfabric_program::tfhe::noise;
+use polyfabric_program::tfhe::noise::{NoiseReport, report_lowered};
 use polyfabric_program::tfhe::{Matrix, MatrixBuilder};
 use polyfabric_schemes::tfhe::noise::Transform;
-use polyfabric_schemes::tfhe::sets;
+use polyfabric_schemes::tfhe::{Parameters, sets};
 use std::sync::Arc;
 
 const WIDTH: usize = 57_500;
@@ -20,6 +20,11 @@ fn window() -> Arc<Matrix> {
         builder.push_row((0..9).map(|tap| ((row + tap) % WIDTH, if tap % 2 == 0 { 1 } else { -1 }))).unwrap();
     }
     Arc::new(builder.finish())
+}
+
+/// With the key switch at `order`.
+fn noise_with(program: &Program, parameters: &Parameters, order: KeySwitchOrder) -> NoiseReport {
+    report_lowered(program, parameters, &TfheLowering::new(order, Arithmetic::F64), Transform::F64).unwrap()
 }
 
 #[test]
@@ -46,7 +51,7 @@ fn a_deep_network_lowers_to_one_batch_a_layer() {
     let counts = count::program(&lowered);
     // (k+1)(l+1) transforms an iteration.
     assert_eq!(counts.transforms(), (WIDTH * LAYERS * 500 * 6) as u64);
-    let report = noise::report(&program, &parameters, KeySwitchOrder::After, Transform::F64).unwrap();
+    let report = noise_with(&program, &parameters, KeySwitchOrder::After);
     assert_eq!(report.lookups.len(), LAYERS);
     assert!(report.lookups.iter().all(|lookup| lookup.squared_norm == 9.0 && lookup.count == WIDTH as u64));
 }
@@ -78,7 +83,7 @@ fn equal_lookups_are_done_once_and_shared_operands_are_switched_once() {
         .map(|op| op.result.count())
         .collect();
     assert_eq!(switched, [10]);
-    let report = noise::report(&program, &parameters, KeySwitchOrder::Before, Transform::F64).unwrap();
+    let report = noise_with(&program, &parameters, KeySwitchOrder::Before);
     // Twice the same ciphertext: weight 2, not two independent ones.
     assert_eq!(report.outputs[0].squared_norm, 4.0);
 }
@@ -101,7 +106,7 @@ fn an_output_is_as_noisy_as_its_worst_element_in_any_order() {
         builder.output("y", sums).unwrap();
         let program = builder.finish().unwrap();
         let parameters = sets::parameters("toy-256").unwrap();
-        let report = noise::report(&program, &parameters, KeySwitchOrder::After, Transform::F64).unwrap();
+        let report = noise_with(&program, &parameters, KeySwitchOrder::After);
         let output = &report.outputs[0];
         (output.margin, output.log2_failure, output.error_bound)
     };
@@ -128,7 +133,7 @@ fn lookups_that_no_output_needs_are_not_done() {
     let choice = TfheLowering::new(KeySwitchOrder::After, Arithmetic::F64);
     let lowered = lower(&program, &parameters, &choice).unwrap();
     assert_eq!(lowered.lookups(), 4);
-    let report = noise::report(&program, &parameters, KeySwitchOrder::After, Transform::F64).unwrap();
+    let report = noise_with(&program, &parameters, KeySwitchOrder::After);
     let counts: Vec<u64> = report.lookups.iter().map(|lookup| lookup.count).collect();
     assert_eq!(counts, [2, 2]);
 }

@@ -186,8 +186,8 @@ pub struct PySlotProgram(pub Arc<Program>);
 impl PySlotProgram {
     /// The program that `text` printed.
     #[staticmethod]
-    fn parse(text: &str) -> PyResult<Self> {
-        Ok(Self(Arc::new(parse_program(text).map_err(Failure::of(Kind::Program))?)))
+    fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
+        detached(py, || Ok(Self(Arc::new(parse_program(text).map_err(Failure::of(Kind::Program))?))))
     }
 
     #[getter]

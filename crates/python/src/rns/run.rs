@@ -133,6 +133,11 @@ impl PySlotPublicKey {
         })
     }
 
+    /// Fails unless it is of `client`, or of a key of its generation.
+    fn expect_client(&self, client: &PySlotClient) -> PyResult<()> {
+        Ok(client.origin.expect(&self.origin)?)
+    }
+
     /// Its parameter set.
     #[getter]
     fn parameters(&self) -> PySlotParameters {
@@ -532,12 +537,14 @@ impl Progress for CallbackProgress<'_> {
 fn difference(found: &Values, expected: &Values) -> f64 {
     match (found, expected) {
         (Values::Complex(found), Values::Complex(expected)) => {
-            found.iter().zip(expected.iter()).map(|(a, b)| (*a - *b).abs()).fold(0.0, f64::max)
+            let errors = found.iter().zip(expected.iter()).map(|(a, b)| (*a - *b).abs());
+            // What is no number is as far off as can be.
+            errors.map(|error| if error.is_nan() { f64::INFINITY } else { error }).fold(0.0, f64::max)
         }
         (Values::Integer(found), Values::Integer(expected)) => {
             found.iter().zip(expected.iter()).filter(|(a, b)| a != b).count() as f64
         }
-        _ => f64::NAN,
+        _ => f64::INFINITY,
     }
 }
 

@@ -63,6 +63,12 @@ impl PySlotSignature {
         detached(py, || files::expect_own(&self.0, outputs, &files))
     }
 
+    /// Bytes of the switching keys that the program asks for.
+    #[getter]
+    fn key_bytes(&self) -> usize {
+        self.0.key_bytes()
+    }
+
     #[getter]
     fn slots(&self) -> usize {
         self.0.slots()

@@ -21,6 +21,14 @@ pub struct Cuda {
     shared_bytes: usize,
 }
 
+/// The compute capability with which the kernels' copies past registers and products of 16 × 32 × 8 bytes came.
+const LEAST: (i32, i32) = (8, 0);
+
+/// Whether cards of compute capability `major`.`minor` have what the kernels use: later ones keep what earlier ones have.
+fn served(major: i32, minor: i32) -> bool {
+    (major, minor) >= LEAST
+}
+
 /// What of `what` failed.
 fn failed(what: impl Into<String>) -> impl FnOnce(DriverError) -> GpuError {
     let what = what.into();
@@ -36,7 +44,7 @@ impl Cuda {
     /// The first card.
     ///
     /// # Errors
-    /// [`GpuError::NoDriver`], [`GpuError::NoCompiler`], [`GpuError::NoCard`], [`GpuError::Driver`].
+    /// [`GpuError::NoDriver`], [`GpuError::NoCompiler`], [`GpuError::NoCard`], [`GpuError::Capability`], [`GpuError::Driver`].
     pub fn first() -> Result<Self, GpuError> {
         // SAFETY: looks for the library; it is of the driver, whose initialisers run in every program that uses it.
         if !unsafe { sys::is_culib_present() } {
@@ -52,9 +60,13 @@ impl Cuda {
         let ask = |attribute, what: &str| {
             context.attribute(attribute).map(|value| value as usize).map_err(failed(format!("tell its {what}")))
         };
+        let name = context.name().map_err(failed("tell its name"))?;
         let (major, minor) = context.compute_capability().map_err(failed("tell its compute capability"))?;
+        if !served(major, minor) {
+            return Err(GpuError::Capability { name, found: (major, minor), least: LEAST });
+        }
         Ok(Self {
-            name: context.name().map_err(failed("tell its name"))?,
+            name,
             architecture: format!("sm_{major}{minor}"),
             multiprocessors: ask(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, "multiprocessors")?,
             shared_bytes: ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, "shared memory")?,
@@ -224,8 +236,8 @@ impl Drawing {
             call.arguments.iter().map(|argument| std::ptr::from_ref(argument).cast_mut().cast()).collect();
         let parameters = sys::CUDA_KERNEL_NODE_PARAMS {
             func: kernel.cu_function(),
-            gridDimX: blocks[0],
-            gridDimY: blocks[1],
+            gridDimX: blocks,
+            gridDimY: 1,
             gridDimZ: 1,
             blockDimX: threads,
             blockDimY: 1,
@@ -342,11 +354,10 @@ impl Device for Cuda {
         // The driver takes from each place as many bytes as the kernel's argument has: of an integer of 32 bits the lower half.
         let mut places: Vec<*mut c_void> =
             arguments.iter().map(|argument| std::ptr::from_ref(argument).cast_mut().cast()).collect();
-        let grid = (blocks[0], blocks[1], 1);
         let (function, stream) = (kernels[kernel].cu_function(), self.stream.cu_stream());
         // SAFETY: the caller's.
-        unsafe { result::launch_kernel(function, grid, (threads, 1, 1), shared_bytes, stream, &mut places) }
-            .map_err(failed(format!("start {kernel} on {} blocks of {threads} threads", blocks[0] * blocks[1])))
+        unsafe { result::launch_kernel(function, (blocks, 1, 1), (threads, 1, 1), shared_bytes, stream, &mut places) }
+            .map_err(failed(format!("start {kernel} on {blocks} blocks of {threads} threads")))
     }
 
     unsafe fn record(&self, kernels: &Self::Kernels, levels: &[Vec<Vec<Call>>]) -> Result<Recording, GpuError> {
@@ -388,5 +399,25 @@ impl Device for Cuda {
 
     fn finish(&self) -> Result<(), GpuError> {
         self.stream.synchronize().map_err(failed("finish what was started"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Which cards are served?
+
+    use super::*;
+
+    #[test]
+    fn cards_before_8_0_are_refused_with_what_they_have_and_what_is_needed() {
+        // Volta, Turing; Ampere, Ada, Hopper, Blackwell.
+        assert!([(7, 0), (7, 5)].into_iter().all(|(major, minor)| !served(major, minor)));
+        let later = [(8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 1)];
+        assert!(later.into_iter().all(|(major, minor)| served(major, minor)));
+        let refusal = GpuError::Capability { name: "Tesla T4".to_owned(), found: (7, 5), least: LEAST };
+        assert_eq!(
+            refusal.to_string(),
+            "the GPU here, Tesla T4, has compute capability 7.5, and the kernels need 8.0 or later; attach a later card, or run on cpu"
+        );
     }
 }

@@ -113,8 +113,8 @@ pub struct Call {
 pub struct Launch {
     /// Its name.
     pub kernel: &'static str,
-    /// Blocks in each direction.
-    pub blocks: [u32; 2],
+    /// Blocks, in one direction: fewer than 2^31.
+    pub blocks: u32,
     /// Threads of a block.
     pub threads: u32,
     /// Shared memory of a block, in bytes.

@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const BENEATH: &str = include_str!("kernels/emulator.h");
 
+/// Most blocks of a launch that a card numbers.
+pub(super) const MOST_BLOCKS: u32 = i32::MAX.cast_unsigned();
+
 /// In which order the threads of a block take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turns {
@@ -40,7 +43,7 @@ impl Buffer {
     }
 }
 
-type Emulate = unsafe extern "C" fn(*const c_void, *const u32, u32, u32, *const u64, u32);
+type Emulate = unsafe extern "C" fn(*const c_void, u32, u32, u32, *const u64, u32);
 
 /// A library of kernels. Its state is the block that runs, so that one kernel runs at a time.
 pub(super) struct Kernels {
@@ -140,6 +143,7 @@ impl Device for Emulator {
     }
 
     unsafe fn launch(&self, kernels: &Arc<Kernels>, launch: Launch, arguments: &[u64]) -> Result<(), GpuError> {
+        assert!(launch.blocks <= MOST_BLOCKS, "{} blocks of {}", launch.blocks, launch.kernel);
         let mut all = [0; ARGUMENTS];
         all[..arguments.len()].copy_from_slice(arguments);
         // SAFETY: the library has every kernel and the emulator, of these types.
@@ -152,9 +156,7 @@ impl Device for Emulator {
         let backwards = u32::from(self.turns == Turns::Backwards);
         let _running = kernels.running.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the caller's arguments; the emulator runs the kernel to its end.
-        unsafe {
-            emulate(kernel, launch.blocks.as_ptr(), launch.threads, launch.shared_bytes, all.as_ptr(), backwards)
-        };
+        unsafe { emulate(kernel, launch.blocks, launch.threads, launch.shared_bytes, all.as_ptr(), backwards) };
         Ok(())
     }
 

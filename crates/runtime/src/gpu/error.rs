@@ -19,6 +19,19 @@ pub enum GpuError {
         /// The driver's words.
         cause: String,
     },
+    /// A card that is older than what the kernels are written for.
+    #[error(
+        "the GPU here, {name}, has compute capability {}.{}, and the kernels need {}.{} or later; attach a later card, or run on cpu",
+        found.0, found.1, least.0, least.1
+    )]
+    Capability {
+        /// The card's name.
+        name: String,
+        /// Its compute capability, major and minor.
+        found: (i32, i32),
+        /// That which the kernels need.
+        least: (i32, i32),
+    },
     /// The compiler refused a kernel.
     #[error("the kernels do not compile for {architecture}: {log}; report this, and run on cpu")]
     Compile {

@@ -1,7 +1,7 @@
 //! Do the kernels give what the CPU runtime and the references give, in whatever order their threads take turns?
 
-use super::emulator::{Emulator, Turns};
-use super::tfhe::Rows;
+use super::emulator::{Emulator, MOST_BLOCKS, Turns};
+use super::tfhe::{Rows, switch_blocks};
 use super::{Device, Executor, GpuError, Shape};
 use crate::NoProgress;
 use crate::tfhe::operations::Batches;
@@ -235,6 +235,18 @@ fn exact_operations_equal_the_references<T: Torus>(set: &str) {
                 sample_extract_reference(&glwe[index / 3 * glwe.len() / 2..][..glwe.len() / 2], degree, index % 3);
             assert_eq!(found, expected, "{set}: coefficient {} of {}", index % 3, index / 3);
         }
+    }
+}
+
+#[test]
+fn a_key_switch_of_any_batch_is_one_launch() {
+    // 501 words of 32 bits are 31.3 tiles of 64 bytes, four of which a block takes; 16 ciphertexts are one.
+    for (count, blocks) in [(0, 0), (1, 8), (16, 8), (17, 16), (1 << 20, 8 << 16), ((1 << 20) + 1, (8 << 16) + 8)] {
+        assert_eq!(switch_blocks(count, 501 * 4), blocks, "{count}");
+    }
+    // As many as have 4 TiB of results.
+    for bytes in [256, 2004, 8192] {
+        assert!(switch_blocks((4 << 40) / bytes, bytes) <= MOST_BLOCKS as usize, "{bytes}");
     }
 }
 

@@ -68,7 +68,7 @@ impl<T: Torus, D: Device> Executor<T, D> {
             let polynomials = key_len / parameters.ring_degree().get();
             let launch = Launch {
                 kernel: "transform_key",
-                blocks: [polynomials.div_ceil(2) as u32, 1],
+                blocks: polynomials.div_ceil(2) as u32,
                 threads: threads as u32,
                 shared_bytes: shared_bytes as u32,
             };
@@ -143,9 +143,17 @@ pub struct Ran<T> {
     pub on_card: Duration,
 }
 
-/// Blocks that go over everything with a stride.
+/// So many blocks of [`THREADS`].
 fn over(blocks: usize, kernel: &'static str) -> Launch {
-    Launch { kernel, blocks: [blocks as u32, 1], threads: THREADS, shared_bytes: 0 }
+    Launch { kernel, blocks: blocks as u32, threads: THREADS, shared_bytes: 0 }
+}
+
+/// Blocks of a key switch of `count` ciphertexts to rows of `bytes` bytes: for each 16 of them as many as have all columns. A block gives up to 4 KiB of
+/// results, so that no card's memory wants the 2^31 that it does not number.
+pub(super) fn switch_blocks(count: usize, bytes: usize) -> usize {
+    let (rows, columns) = SWITCH_TILE;
+    let of_columns = bytes.div_ceil(columns).div_ceil(THREADS as usize / 32);
+    count.div_ceil(rows) * of_columns
 }
 
 /// Rows of words on a card.
@@ -195,7 +203,7 @@ impl<T: Torus, D: Device> Run<'_, T, D> {
     /// # Safety
     /// As of [`Device::launch`].
     unsafe fn launch(&self, launch: Launch, arguments: &[u64]) -> Result<(), GpuError> {
-        if launch.blocks[0] == 0 || launch.blocks[1] == 0 {
+        if launch.blocks == 0 {
             return Ok(());
         }
         // SAFETY: the caller's.
@@ -317,14 +325,7 @@ impl<T: Torus, D: Device> Batches<T> for Run<'_, T, D> {
         let blocks = if count == 0 { 0 } else { device.multiprocessors() * 16 };
         // SAFETY: the digits of `count` ciphertexts of the large key.
         unsafe { self.launch(over(blocks, "switch_digits"), &arguments)? };
-        let (rows, columns) = SWITCH_TILE;
-        let warps = (size * size_of::<T>()).div_ceil(columns);
-        let launch = Launch {
-            kernel: "key_switch",
-            blocks: [warps.div_ceil(THREADS as usize / 32) as u32, count.div_ceil(rows) as u32],
-            threads: THREADS,
-            shared_bytes: 0,
-        };
+        let launch = over(switch_blocks(count, size * size_of::<T>()), "key_switch");
         let addresses = [self.address(&outputs), self.address(inputs), self.address(&digits), device.address(key)];
         let [to, from, digits, key] = addresses;
         // SAFETY: `count` ciphertexts of each key, their digits, and the key of as many terms.
@@ -373,7 +374,7 @@ impl<T: Torus, D: Device> Batches<T> for Run<'_, T, D> {
             let some = at_once.min(count - first);
             let launch = Launch {
                 kernel: "blind_rotation",
-                blocks: [some.div_ceil(of_block) as u32, 1],
+                blocks: some.div_ceil(of_block) as u32,
                 threads: shape.block_threads(of_block) as u32,
                 shared_bytes: shape.shared_bytes(of_block) as u32,
             };

@@ -7,7 +7,7 @@ use polyfabric_program::rns::homomorphic::{Complex, NodeId, Program, Values, eva
 use polyfabric_program::rns::kernel::PublicPolynomial;
 use polyfabric_program::rns::levels::{Chain, Scale};
 use polyfabric_program::rns::lowering::{Lowered, PlaintextEncoder, Port, RnsLowering, Target, lower};
-use polyfabric_program::rns::noise::{NoiseModel, NoiseReport};
+use polyfabric_program::rns::noise::{NodeReport, NoiseModel, NoiseReport};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::random::{Purpose, Seeds};
@@ -164,8 +164,10 @@ impl World {
 
 /// What came out.
 pub struct Outcome {
-    /// The errors of all nodes, bounds and measured.
+    /// The bounds of the errors of all nodes.
     pub report: NoiseReport,
+    /// The largest error of a slot, against the program in the clear.
+    pub measured: BTreeMap<NodeId, f64>,
 }
 
 /// The values of one slot each, repeated or as they are.
@@ -296,8 +298,8 @@ pub fn run_with_bad_key(
     let mut measured: BTreeMap<NodeId, f64> =
         lowered.observed.iter().map(|(id, port)| (*id, error(*id, &decrypt(port)))).collect();
     measured.extend(program.outputs().map(|(id, name)| (id, error(id, &outputs[name]))));
-    let report = NoiseReport::new(program, &lowered, &world.chain, &world.model()).with_measured(&measured);
-    Outcome { report }
+    let report = NoiseReport::new(program, &lowered, &world.chain, &world.model());
+    Outcome { report, measured }
 }
 
 fn largest_difference(expected: &[Complex], found: &[Complex]) -> f64 {
@@ -305,13 +307,30 @@ fn largest_difference(expected: &[Complex], found: &[Complex]) -> f64 {
 }
 
 impl Outcome {
+    /// The first node of which an error above its bound was measured.
+    pub fn first_beyond(&self) -> Option<&NodeReport> {
+        let error = |node: &NodeReport| self.measured.get(&node.node).copied();
+        self.report.nodes.iter().find(|node| error(node).is_some_and(|error| error.is_nan() || error > node.bound))
+    }
+
+    /// Every measured error is within its node's bound, in the case that `what` tells.
+    pub fn expect_bounds(&self, what: &str) {
+        if let Some(node) = self.first_beyond() {
+            let (error, bound) = (self.measured[&node.node].log2(), node.bound.log2());
+            panic!(
+                "{what}{}{} {}: an error of 2^{error:.1} above 2^{bound:.1}\n{}",
+                node.place, node.op, node.node, self.report
+            );
+        }
+    }
+
     /// Every node's error is below its bound, and the bound no more than `slack` bits above it.
     pub fn check(&self, slack: f64) {
-        if let Err(failure) = self.report.check() {
-            panic!("{failure}\n{}", self.report);
-        }
+        self.expect_bounds("");
         for node in &self.report.nodes {
-            let (Some(error), bound) = (node.measured, node.bound) else { panic!("{} was not measured", node.node) };
+            let (Some(&error), bound) = (self.measured.get(&node.node), node.bound) else {
+                panic!("{} was not measured", node.node)
+            };
             assert!(
                 bound.log2() - error.log2() <= slack,
                 "{} {}: the bound 2^{:.1} says little of an error of 2^{:.1}\n{}",

@@ -119,9 +119,7 @@ fn every_node_is_within_its_bound() {
         };
         let choice = random_choice(&mut generator, world.choice());
         let outcome = run(&world, &program, &choice, &random_inputs(&program, seed), seed);
-        if let Err(failure) = outcome.report.check() {
-            panic!("seed {seed}: {failure}\n{program}\n{choice:?}\n{}", outcome.report);
-        }
+        outcome.expect_bounds(&format!("seed {seed}\n{program}\n{choice:?}\n"));
     }
 }
 

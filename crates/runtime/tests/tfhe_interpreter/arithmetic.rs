@@ -2,7 +2,7 @@
 //! and with saturations reported?
 
 use crate::common::{Keys, clear, values};
-use polyfabric_kernels::fft::FoldedFft;
+use polyfabric_kernels::fft::error_bound;
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, Program};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
@@ -48,7 +48,8 @@ fn f64_is_within_its_bound_of_exact() {
     let exact = Primitives::new(&keys.server, &Arithmetic::ExactInteger).unwrap();
     let float = Primitives::new(&keys.server, &Arithmetic::F64).unwrap();
     let gadget = keys.server.parameters().bootstrap_gadget();
-    let bound = FoldedFft::new(degree).external_product_bound::<u32>(gadget, keys.server.parameters().ggsw_rows());
+    let digit = 2f64.powi(gadget.log2_base as i32 - 1);
+    let bound = error_bound(degree, digit, keys.server.parameters().ggsw_rows(), u32::BITS);
     let exact = external_product(&exact, degree.get());
     let float = external_product(&float, degree.get());
     let differences = exact.iter().flatten().zip(float.iter().flatten());

@@ -44,8 +44,10 @@ fn flip_every_bit<T: Torus>(set: &str) {
     let program = program();
     let keys = Keys::<T>::new(set);
     for order in [KeySwitchOrder::None, KeySwitchOrder::After, KeySwitchOrder::Before] {
-        let lowered = keys.lower(&program, &TfheLowering::new(order, Arithmetic::F64));
-        let report = noise::report(&program, keys.server.parameters(), order, Transform::F64).expect("a report");
+        let choice = TfheLowering::new(order, Arithmetic::F64);
+        let lowered = keys.lower(&program, &choice);
+        let report = noise::report_lowered(&program, keys.server.parameters(), &choice, Transform::F64);
+        let report = report.expect("a report");
         let inputs = values(&[("x", &[0, 2, 5])]);
         let encrypted = keys.encrypt(&program, &lowered, &inputs, 5);
         let outputs = interpreter::run(&lowered, &keys.server, &encrypted, &NoProgress).expect("a run");
@@ -110,7 +112,8 @@ fn flip_every_bit<T: Torus>(set: &str) {
 fn phases_of_other_keys_are_refused() {
     let program = program();
     let keys = Keys::<u32>::new("toy-256");
-    let report = noise::report(&program, keys.server.parameters(), KeySwitchOrder::None, Transform::F64);
+    let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::F64);
+    let report = noise::report_lowered(&program, keys.server.parameters(), &choice, Transform::F64);
     let bound = Some(report.expect("a report").outputs[0].error_bound);
     let phases: Vec<u32> = (1..=3u32).map(|index| index.wrapping_mul(0x9e37_79b9)).collect();
     let error = decode_output(&program, "y", &phases, bound).expect_err("no values");

@@ -27,8 +27,8 @@ fn choice(unrolling: KeyUnrolling, order: KeySwitchOrder, arithmetic: Arithmetic
 fn carried_program(stream: &mut Stream, parameters: &Parameters) -> Program {
     loop {
         let candidate = program(stream, LIMITS);
-        let (order, unrolling) = (KeySwitchOrder::After, KeyUnrolling::FOUR);
-        let report = noise::report_unrolled(&candidate, parameters, order, unrolling, Transform::F64).unwrap();
+        let choice = choice(KeyUnrolling::FOUR, KeySwitchOrder::After, Arithmetic::F64);
+        let report = noise::report_lowered(&candidate, parameters, &choice, Transform::F64).unwrap();
         if report.check(parameters, -30.0).is_ok() {
             return candidate;
         }

@@ -14,8 +14,8 @@ use crate::random::{Purpose, RandomnessError, Seeds};
 use crate::rns::encryption::{encrypt_zero, phase};
 use crate::rns::sample::signed_polynomial;
 use crate::rns::{
-    Ciphertext, Domain, Gadget, GadgetError, GadgetLiteral, KeyId, KeyMaker, KeyMakerError, KeyRequest, KeySet,
-    KeyStorage, LimbId, NoiseDistribution, PublicKey, RnsPolynomial, SecretKey,
+    Ciphertext, Domain, KeyId, KeyMaker, KeyMakerError, KeyRequest, KeySet, KeyStorage, LimbId, NoiseDistribution,
+    PublicKey, RnsPolynomial, SecretKey,
 };
 
 /// The key that encrypts the secret for bootstrapping, as [`KeyId::Other`].
@@ -33,9 +33,6 @@ pub enum ClientError {
     /// A key cannot be made.
     #[error(transparent)]
     Key(#[from] KeyMakerError),
-    /// A gadget cannot be made.
-    #[error(transparent)]
-    Gadget(#[from] GadgetError),
     /// Limbs that the parameters do not have.
     #[error("{limbs} limbs, but parameter set {name} has {count} limbs of Q; take 1 to {count}")]
     Limbs {
@@ -213,10 +210,9 @@ impl ClientKey {
         let maker = KeyMaker { ring, secret: &self.secret, sparse: None, noise: &noise };
         let mut keys = maker.key_set(&requests, progress)?;
         if bootstrap {
-            // One digit of all limbs and no special primes: an encryption of s itself.
-            let whole = Arc::new(Gadget::new(ring, GadgetLiteral::one_digit(self.parameters.q_limbs(), 0))?);
+            let whole = self.parameters.gadget_of(KeyId::Other(BOOTSTRAP_SECRET));
             let secret = self.secret.values(ring, whole.qp());
-            keys.insert(maker.other(BOOTSTRAP_SECRET, &whole, &secret)?.stored(KeyStorage::BYTES));
+            keys.insert(maker.other(BOOTSTRAP_SECRET, whole, &secret)?.stored(KeyStorage::BYTES));
         }
         Ok(keys)
     }

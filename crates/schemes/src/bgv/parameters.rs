@@ -9,13 +9,14 @@ use polyfabric_kernels::{RingDegree, RingDegreeError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::client_key::BOOTSTRAP_SECRET;
 use super::encoding::{EncodingError, PlaintextModulus, PlaintextModulusLiteral};
 use super::noise::NoiseModel;
 use crate::ckks::parameters::PrimeKind;
 use crate::estimates;
 use crate::rns::security::{self, Estimate};
 use crate::rns::{
-    Gadget, GadgetError, GadgetLiteral, KeyStorage, KeySwitchVariant, LimbId, Ring, RingError, RoundedGaussian,
+    Gadget, GadgetError, GadgetLiteral, KeyId, KeyStorage, KeySwitchVariant, LimbId, Ring, RingError, RoundedGaussian,
     SecretDistribution,
 };
 
@@ -71,6 +72,7 @@ struct Inner {
     literal: ParametersLiteral,
     plaintext: PlaintextModulus,
     gadget: Arc<Gadget>,
+    secret_gadget: Arc<Gadget>,
     ring: Arc<Ring>,
 }
 
@@ -216,8 +218,10 @@ impl Parameters {
         let ring = Ring::new(degree, &moduli).map_err(|source| ParameterError::Ring { name: name(), source })?;
         let hybrid = GadgetLiteral::hybrid(literal.q_bits.len(), literal.digit_limbs, literal.special_bits.len());
         let gadget = Gadget::new(&ring, GadgetLiteral { sub_digit_bits: literal.sub_digit_bits, ..hybrid });
-        let gadget = gadget.map_err(|source| ParameterError::Gadget { name: name(), source })?;
-        let parameters = Self(Arc::new(Inner { literal: literal.clone(), plaintext, gadget: Arc::new(gadget), ring }));
+        let [gadget, secret_gadget] = [gadget, Gadget::new(&ring, GadgetLiteral::one_digit(literal.q_bits.len(), 0))]
+            .map(|made| made.map(Arc::new).map_err(|source| ParameterError::Gadget { name: name(), source }));
+        let (gadget, secret_gadget) = (gadget?, secret_gadget?);
+        let parameters = Self(Arc::new(Inner { literal: literal.clone(), plaintext, gadget, secret_gadget, ring }));
         parameters.check_bootstrap()?;
         Ok(parameters)
     }
@@ -343,6 +347,11 @@ impl Parameters {
     /// What to tell a person who uses the set, if it is below 128 bits. Such a set is used only when it is named.
     pub fn security_warning(&self) -> Option<String> {
         self.security().warning(self.name())
+    }
+
+    /// How the key `id` cuts: as [`Self::gadget`], but for the encryption of the secret, which is of one digit of all limbs of Q, without special primes.
+    pub fn gadget_of(&self, id: KeyId) -> &Arc<Gadget> {
+        if id == KeyId::Other(BOOTSTRAP_SECRET) { &self.0.secret_gadget } else { &self.0.gadget }
     }
 
     /// Bytes of one switching key in memory.

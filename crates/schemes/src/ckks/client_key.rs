@@ -331,8 +331,9 @@ impl ClientKey {
     ///
     /// A CKKS decryption is message plus encryption noise. Who knows the ciphertext and the exact message learns the noise, and from a few of
     /// these the secret (B. Li, D. Micciancio, EUROCRYPT 2021). Noise much larger than the ciphertext's own hides that: for κ bits of
-    /// statistical security and k shared decryptions, a deviation of about √(12k)·2^(κ/2) times the ciphertext's noise bound (B. Li, D. Micciancio, M. Schultz,
-    /// J. Sorrell, CRYPTO 2022, with the bound of the noise report).
+    /// statistical security and k shared decryptions, a deviation of about √(12k)·2^(κ/2) times a bound of the Euclidean norm of the whole error
+    /// polynomial (B. Li, D. Micciancio, M. Schultz, J. Sorrell, CRYPTO 2022). The noise report's bound of every slot is one: the values of a
+    /// polynomial at N roots have √N times its coefficients' norm.
     ///
     /// With `expected`, a phase that it does not allow is refused, as by [`Self::decrypt_expected`].
     ///

@@ -38,9 +38,11 @@ pub struct Implausible {
 }
 
 fn within(what: &'static str, numbers: impl Iterator<Item = f64>, bound: f64) -> Result<(), Implausible> {
-    let found = numbers.map(f64::abs).fold(0.0, f64::max);
+    // One that is no number stays; `f64::max` would pass over it.
+    let larger = |most: f64, number: f64| if number > most || number.is_nan() { number } else { most };
+    let found = numbers.map(f64::abs).fold(0.0, larger);
     // A bound that is no number, or infinite, bounds nothing.
-    if found > bound { Err(Implausible { what, found, bound }) } else { Ok(()) }
+    if found > bound || found.is_nan() { Err(Implausible { what, found, bound }) } else { Ok(()) }
 }
 
 impl Expected {
@@ -56,5 +58,33 @@ impl Expected {
         within("the largest slot", values.iter().map(|value| value.abs()), self.magnitude + error)?;
         let imaginary = values.iter().map(|value| value.im).filter(|_| self.real);
         within("the largest imaginary part of a real message", imaginary, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is what is beyond the plan refused, and what is no number at all?
+    use super::*;
+
+    #[test]
+    fn what_no_plan_leaves_is_refused() {
+        let expected = Expected { magnitude: 1.0, error: 0.25, real: true };
+        let check = |coefficients: [f64; 4], slot: Complex| expected.check(&coefficients, &[slot]);
+        let good = Complex::new(1.5, 0.5);
+        assert_eq!(check([3.0, 0.5, -1.0, 0.25], good), Ok(()));
+        for (coefficients, slot, what) in [
+            ([0.0, 1.5, 0.0, 0.0], good, "the largest coefficient between those of the message"),
+            ([0.0, f64::NAN, 0.5, 0.0], good, "the largest coefficient between those of the message"),
+            ([0.0; 4], Complex::new(2.5, 0.0), "the largest slot"),
+            ([0.0; 4], Complex::new(f64::NAN, 0.0), "the largest slot"),
+            ([0.0; 4], Complex::new(0.0, 1.5), "the largest imaginary part of a real message"),
+        ] {
+            let refused = check(coefficients, slot).expect_err("no such message");
+            assert_eq!(refused.what, what);
+        }
+        // Of a set whose bound says nothing, too.
+        let anything = Expected { magnitude: f64::INFINITY, ..expected };
+        assert!(anything.check(&[0.0; 4], &[Complex::new(f64::NAN, 0.0)]).is_err());
+        assert_eq!(anything.check(&[0.0; 4], &[Complex::new(1e300, 0.0)]), Ok(()));
     }
 }

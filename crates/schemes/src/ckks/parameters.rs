@@ -501,13 +501,8 @@ impl Parameters {
     /// As [`Self::gadget_of`], but for the limbs of Q that a program reads: a key that is read at lower levels only is smaller.
     pub fn gadget_over(&self, id: KeyId, limbs: &[LimbId]) -> Arc<Gadget> {
         let whole = self.gadget_of(id);
-        let mut literal = whole.literal().clone();
-        for digit in &mut literal.digits {
-            digit.retain(|limb| limbs.contains(limb));
-        }
-        literal.digits.retain(|digit| !digit.is_empty());
         // Fewer limbs in its digits are no reason for a gadget to be refused; none at all would be.
-        Gadget::of_moduli(&self.0.moduli, literal).map_or_else(|_| Arc::clone(whole), Arc::new)
+        Gadget::of_moduli(&self.0.moduli, whole.over(limbs)).map_or_else(|_| Arc::clone(whole), Arc::new)
     }
 
     /// The ring, whose transforms' tables are made at the first call.

@@ -193,6 +193,16 @@ impl Gadget {
         &self.literal.digits
     }
 
+    /// As written, with those of `limbs` alone in its digits: that of a key over fewer limbs of Q.
+    pub fn over(&self, limbs: &[LimbId]) -> GadgetLiteral {
+        let mut literal = self.literal.clone();
+        for digit in &mut literal.digits {
+            digit.retain(|limb| limbs.contains(limb));
+        }
+        literal.digits.retain(|digit| !digit.is_empty());
+        literal
+    }
+
     /// b, of digits smaller than a limb.
     pub fn sub_digit_bits(&self) -> Option<u32> {
         self.literal.sub_digit_bits

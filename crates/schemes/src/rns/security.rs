@@ -6,10 +6,13 @@
 //! only, the others are that row times the shares of degree 2^15.
 //!
 //! A secret of few non-zero coefficients gives more to attacks that guess some of them (hybrid attacks). The table has the
-//! largest modulus at 128 bits for some weights; a weight between two of them counts as the lower one; a weight from a quarter of N on
-//! counts as uniform. Smaller moduli have 128 bits too, and no more is claimed of them; larger ones are scaled by how much larger the uniform
+//! largest modulus at 128 bits for some weights; a weight between two of them counts as the lower one. Smaller moduli have 128 bits too, and no more is claimed of them; larger ones are scaled by how much larger the uniform
 //! bound is. Without a row, the level is what the lattice estimator gives for this degree and weight with this modulus, or the next larger that was
 //! estimated (`estimates.toml`), and no more than 128 bits; without that either it is unknown: 0.
+//!
+//! From a quarter of N on, guessing gains nothing, but the coefficients are no uniform ones: a secret of weight w has a deviation of √(w/N) for
+//! √(2/3), and scaling it to the noise, as attacks do, is as good for them as a modulus √(2N/3w) times as large: √(8/3) at w = N/4. With weight N, all
+//! of them ±1, s = 2b − 1 for bits b, of deviation 1/2, which is as much. Every weight from N/4 to N counts as that of the larger modulus.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -31,8 +34,6 @@ pub struct Estimate {
     pub bits: f64,
     /// The table's row, or *unknown* and why.
     pub source: String,
-    /// Whether the answer lies outside of what the tables cover.
-    pub extrapolated: bool,
 }
 
 impl Estimate {
@@ -112,13 +113,21 @@ pub(crate) fn bounds() -> Vec<(usize, SecretDistribution, f64, f64)> {
     uniform.chain(sparse).collect()
 }
 
+/// How much larger, in log2, a modulus is as good as for attacks on a secret of fixed weight from N/4 to N than on a uniform one: ½·log2(8/3).
+fn fixed_weight_log2() -> f64 {
+    0.5 * (8.0f64 / 3.0).log2()
+}
+
 /// Largest log2 of Q·P at 128 bits, if a table covers degree and secret.
 pub fn largest_log2_modulus(degree: RingDegree, secret: SecretDistribution) -> Option<f64> {
     match secret {
         SecretDistribution::SparseTernary(weight) if weight < degree.get() / 4 => {
             sparse_row(degree.get(), weight).map(|row| row.bound)
         }
-        _ => row(degree.get(), STANDARD_SECURITY_BITS).map(|(_, bound)| bound),
+        SecretDistribution::SparseTernary(_) => {
+            row(degree.get(), STANDARD_SECURITY_BITS).map(|(_, bound)| bound - fixed_weight_log2())
+        }
+        SecretDistribution::UniformTernary => row(degree.get(), STANDARD_SECURITY_BITS).map(|(_, bound)| bound),
     }
 }
 
@@ -131,7 +140,7 @@ fn sparse_row(degree: usize, weight: usize) -> Option<&'static Sparse> {
 ///
 /// The tables are for deviations of 3.19 and 3.2; less noise than 3.1 is not covered, more counts as that.
 pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistribution, sigma: f64) -> Estimate {
-    let unknown = |why: &str| Estimate { bits: 0.0, source: format!("unknown: {why}"), extrapolated: true };
+    let unknown = |why: &str| Estimate { bits: 0.0, source: format!("unknown: {why}") };
     let Some((points, source)) = curve(degree.get()) else {
         return unknown("no table covers this ring degree");
     };
@@ -147,42 +156,50 @@ pub fn estimate(degree: RingDegree, log2_modulus: f64, secret: SecretDistributio
                 let (attack, bits) = instance.least();
                 let modulus = instance.log2_modulus;
                 let source = format!("the lattice estimator for logQP {modulus} (estimates.toml), attack {attack}");
-                return Estimate { bits: bits.min(STANDARD_SECURITY_BITS), source, extrapolated: false };
+                return Estimate { bits: bits.min(STANDARD_SECURITY_BITS), source };
             };
             // The uniform modulus that is as far from its bound as this one is from the sparse one.
-            let (bits, extrapolated) = interpolate(&points, log2_modulus * points[0].1 / row.bound);
-            let bits = bits.min(STANDARD_SECURITY_BITS);
-            Estimate { bits, source: row.source.clone(), extrapolated }
+            let bits = interpolate(&points, log2_modulus * points[0].1 / row.bound).min(STANDARD_SECURITY_BITS);
+            Estimate { bits, source: row.source.clone() }
         }
-        _ => {
-            let (bits, extrapolated) = interpolate(&points, log2_modulus);
-            let uniform = SecretDistribution::UniformTernary;
-            // Noise above the estimates' counts as theirs.
-            let problem = (degree.get(), uniform, log2_modulus, estimates::STANDARD_NOISE_LOG2);
-            let estimated = estimates::estimated(problem.0, problem.1, problem.2, problem.3);
-            match estimated.or_else(|| estimates::at_most(problem.0, problem.1, problem.2, problem.3)) {
-                Some(estimated) if estimated < bits => {
-                    let source = "the lattice estimator (estimates.toml), less than the published table".to_owned();
-                    Estimate { bits: estimated, source, extrapolated: false }
-                }
-                _ => Estimate { bits, source: source.to_owned(), extrapolated },
+        SecretDistribution::SparseTernary(_) => {
+            let more = fixed_weight_log2();
+            let Estimate { bits, source } = uniform_estimate(degree.get(), &points, source, log2_modulus + more);
+            Estimate {
+                bits,
+                source: format!("{source}; a secret of fixed weight counts as a modulus {more:.2} bits larger"),
             }
         }
+        SecretDistribution::UniformTernary => uniform_estimate(degree.get(), &points, source, log2_modulus),
     }
 }
 
-/// λ at `log2_modulus` of the curve, and whether it is outside of the curve.
-fn interpolate(points: &[(f64, f64)], log2_modulus: f64) -> (f64, bool) {
+/// Of uniform secrets: of the published curve `points`, or of the estimator, where that gives less.
+fn uniform_estimate(degree: usize, points: &[(f64, f64)], source: &str, log2_modulus: f64) -> Estimate {
+    let bits = interpolate(points, log2_modulus);
+    // Noise above the estimates' counts as theirs.
+    let (secret, noise) = (SecretDistribution::UniformTernary, estimates::STANDARD_NOISE_LOG2);
+    let estimated = estimates::estimated(degree, secret, log2_modulus, noise);
+    match estimated.or_else(|| estimates::at_most(degree, secret, log2_modulus, noise)) {
+        Some(estimated) if estimated < bits => {
+            let source = "the lattice estimator (estimates.toml), less than the published table".to_owned();
+            Estimate { bits: estimated, source }
+        }
+        _ => Estimate { bits, source: source.to_owned() },
+    }
+}
+
+/// λ at `log2_modulus` of the curve.
+fn interpolate(points: &[(f64, f64)], log2_modulus: f64) -> f64 {
     let (highest, least) = points[points.len() - 1];
     if log2_modulus <= least {
-        return (highest, log2_modulus < least);
+        return highest;
     }
     // The last pair serves below its lower end too, the first above its upper end.
     let pair = points.windows(2).rfind(|pair| log2_modulus <= pair[0].1).unwrap_or(&points[..2]);
     let ((low, large), (high, small)) = (pair[0], pair[1]);
     let position = (large - log2_modulus) / (large - small);
-    let inverse = low.recip() + position * (high.recip() - low.recip());
-    (inverse.recip(), log2_modulus > points[0].1)
+    (low.recip() + position * (high.recip() - low.recip())).recip()
 }
 
 #[cfg(test)]
@@ -244,8 +261,24 @@ mod tests {
         let at = |weight| estimate(degree(16), 1_400.0, SecretDistribution::SparseTernary(weight), 3.2).bits;
         let levels: Vec<f64> = [16, 32, 100, 192, 500, 1024, 20_000].map(at).to_vec();
         assert!(levels.is_sorted(), "{levels:?}");
-        assert_eq!(at(20_000), uniform(16, 1_400.0));
+        assert_eq!(at(20_000), uniform(16, 1_400.0 + fixed_weight_log2()));
         assert_eq!(at(16), 0.0);
+    }
+
+    /// Secrets of N/4 to N coefficients ±1 are weaker than uniform ones, by what their deviation is less.
+    #[test]
+    fn a_fixed_weight_is_no_uniform_secret() {
+        for weight in [512, 1_000, 2_048] {
+            let secret = SecretDistribution::SparseTernary(weight);
+            let fixed = estimate(degree(11), 53.0, secret, 3.2);
+            assert!((120.0..128.0).contains(&fixed.bits) && fixed.bits < uniform(11, 53.0), "{weight}: {fixed:?}");
+            assert!(
+                fixed.source.ends_with("; a secret of fixed weight counts as a modulus 0.71 bits larger"),
+                "{fixed:?}"
+            );
+            let bound = largest_log2_modulus(degree(11), secret).expect("a row");
+            assert!((bound - 52.29).abs() < 0.01 && estimate(degree(11), bound, secret, 3.2).bits > 127.99, "{bound}");
+        }
     }
 
     #[test]
@@ -259,7 +292,6 @@ mod tests {
         let weak = estimate(degree(13), 400.0, SecretDistribution::UniformTernary, 3.2).warning("mine");
         assert!(weak.expect("a warning").starts_with("parameter set mine has about "));
         assert_eq!(estimate(degree(13), 200.0, SecretDistribution::UniformTernary, 3.2).warning("mine"), None);
-        assert!(estimate(degree(14), 800.0, SecretDistribution::UniformTernary, 3.2).extrapolated);
         assert!(estimate(degree(13), 200.0, SecretDistribution::SparseTernary(192), 3.2).source.starts_with("unknown"));
         // Without a row, but estimated: F1's bootstrapping with a secret of weight 64. Smaller moduli have no fewer bits.
         let estimated = |modulus| estimate(degree(14), modulus, SecretDistribution::SparseTernary(64), 3.2);

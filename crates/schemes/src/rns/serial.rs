@@ -207,8 +207,13 @@ pub(crate) fn write_key_set(keys: &KeySet, sink: &mut Sink<'_>) -> std::io::Resu
     Ok(())
 }
 
-/// Reads a set of keys over `ring`: packed, masks as seeds.
-pub(crate) fn read_key_set(ring: &Arc<Ring>, reader: &mut Reader<'_>) -> Result<KeySet, FormatError> {
+/// Reads a set of keys over `ring`: packed, masks as seeds. A key must cut as `gadget_of` says, but for limbs of Q that it may lack: programs are
+/// lowered for that, and look at no more of a key than its rows and limbs.
+pub(crate) fn read_key_set(
+    ring: &Arc<Ring>,
+    gadget_of: impl Fn(KeyId) -> Arc<Gadget>,
+    reader: &mut Reader<'_>,
+) -> Result<KeySet, FormatError> {
     let count = reader.u32("the number of keys")?;
     if count > MAX_KEYS {
         return Err(FormatError::Content("there are more keys than automorphisms"));
@@ -221,6 +226,9 @@ pub(crate) fn read_key_set(ring: &Arc<Ring>, reader: &mut Reader<'_>) -> Result<
             return Err(FormatError::Content("a key stands twice"));
         }
         let gadget = Arc::new(read_gadget(ring, reader)?);
+        if *gadget.literal() != gadget_of(id).over(gadget.qp()) {
+            return Err(FormatError::Content("a key cuts in other digits than its parameter set"));
+        }
         let seed = match reader.u32("whether a key has a seed")? {
             0 => None,
             1 => {

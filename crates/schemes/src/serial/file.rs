@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use blake3::Hasher;
 use polyfabric_kernels::{Torus, cancel};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::error::{FileError, FormatError};
 use super::{Family, FileKind, Storable};
@@ -47,12 +47,25 @@ impl Sink<'_> {
     }
 }
 
+/// A hasher keeps the last block of what it hashed, which may be of a client key.
+impl Drop for Sink<'_> {
+    fn drop(&mut self) {
+        self.hasher.zeroize();
+    }
+}
+
 /// Gives the bytes of a file in order, hashes them, and knows how many are left.
 #[doc(hidden)]
 pub struct Reader<'a> {
     source: &'a mut dyn Read,
     left: u64,
     hasher: Hasher,
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        self.hasher.zeroize();
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -115,9 +128,13 @@ impl<'a> Reader<'a> {
 /// Writes `content` as a file, whole or not at all.
 ///
 /// # Errors
-/// [`FormatError::Io`]; an earlier file of that name is then untouched.
+/// [`FormatError::Io`], also where a device or a pipe has that name; what is there is then untouched.
 pub fn save<S: Storable>(content: &S, path: &Path) -> Result<(), FileError> {
     let wrap = |cause| FileError { path: path.to_owned(), cause };
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        let error = std::io::Error::other("a device or a pipe is there; name another place");
+        return Err(wrap(FormatError::io("create the file")(error)));
+    }
     let (temporary, file) =
         create_beside(path, S::KIND.is_private()).map_err(FormatError::io("create the file")).map_err(wrap)?;
     let temporary = Temporary(Some(temporary));

@@ -388,7 +388,8 @@ impl Parameters {
     }
 
     /// Security in bits: the least of the LWE and the GLWE problem's, by the published curves ([`security::level_bits`]) and by the lattice
-    /// estimator where it was run on the problem or on two that it lies between, less what choosing among keys costs ([`LOSS_BITS`]).
+    /// estimator where it was run on the problem or on two that it lies between, less what choosing among keys costs ([`LOSS_BITS`]); 0 where nothing
+    /// is known.
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
     }
@@ -411,6 +412,14 @@ impl Parameters {
     /// What to tell the user of a set under 128 bits, none for the others. Such a set is used only when it is named.
     pub fn security_warning(&self) -> Option<String> {
         let bits = self.security_bits();
+        if bits == 0.0 {
+            let (name, least, n) = (self.name(), security::least_dimension(), self.lwe_dimension().get());
+            let large = self.large_lwe_dimension().get();
+            return Some(format!(
+                "parameter set {name} has no security that is known of: the published curves cover dimensions from {least} on, and it has n = {n} \
+                 and kN = {large}; use it for experiments, never for secrets"
+            ));
+        }
         (bits < STANDARD_SECURITY_BITS).then(|| {
             format!(
                 "parameter set {} gives about {} bits of security, under the standard {:.0}: its ciphertexts can be broken with enough effort; \
@@ -545,6 +554,15 @@ mod tests {
     }
 
     #[test]
+    fn a_small_dimension_has_no_security_that_is_known_of() {
+        let mut literal = sets::parameters("polyfabric-1-p64-t32").expect("a known set").literal().clone();
+        (literal.lwe_dimension, literal.lwe_noise_log2) = (300, -5.0);
+        let small = Parameters::check(&literal).expect("a set");
+        assert_eq!(small.security_bits(), 0.0);
+        assert!(small.security_warning().is_some_and(|text| text.contains("it has n = 300 and kN = 1024")));
+    }
+
+    #[test]
     fn sets_under_128_bits_warn() {
         let warning = |name| sets::parameters(name).expect("a known set").security_warning();
         assert_eq!(
@@ -555,7 +573,13 @@ mod tests {
             )
         );
         assert!(warning("strix-II").is_some_and(|text| text.contains("about 118.2 bits")));
-        assert!(warning("toy-256").is_some());
+        assert_eq!(
+            warning("toy-256").as_deref(),
+            Some(
+                "parameter set toy-256 has no security that is known of: the published curves cover dimensions from 450 on, and it has n = 16 and \
+                 kN = 256; use it for experiments, never for secrets"
+            )
+        );
         assert_eq!(warning("polyfabric-4-p128-t64"), None);
     }
 

@@ -8,7 +8,7 @@
 //! 1/λ, and the result is monotone in the noise and below what interpolating λ itself would give.
 //!
 //! Below the lowest level (80) the same line is continued, which only says "weak"; above the highest (192) the answer is 192.
-//! Under the least dimension that the fits cover (450) the curves are extrapolated too. [`Estimate::extrapolated`] tells.
+//! Under the least dimension that the fits cover (450) nothing is known: 0 bits.
 
 use std::sync::LazyLock;
 
@@ -30,15 +30,6 @@ pub struct Curve {
     pub minimal_dimension: usize,
     /// Where it was published.
     pub source: String,
-}
-
-/// A security level and how far to trust it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// λ in bits.
-    pub bits: f64,
-    /// Whether the dimension or the level lies outside what the table covers.
-    pub extrapolated: bool,
 }
 
 #[derive(Deserialize)]
@@ -64,33 +55,30 @@ impl Curve {
     }
 }
 
+/// The least dimension that every curve covers.
+pub fn least_dimension() -> usize {
+    curves().iter().map(|curve| curve.minimal_dimension).max().expect("the table has curves")
+}
+
 /// Security, in bits, of LWE with binary secret of dimension `n` and noise 2^`log2_std` (fraction of the torus) modulo
-/// 2^`torus_bits`.
+/// 2^`torus_bits`; 0 below the [`least_dimension`], where nothing is known.
 ///
 /// The level depends on the noise as a fraction of the torus, so `torus_bits` only bounds what noise can be told from none: noise
 /// under one unit of the torus rounds to zero and gives 0 bits.
 pub fn level_bits(n: usize, log2_std: f64, torus_bits: u32) -> f64 {
-    estimate(n, log2_std, torus_bits).bits
-}
-
-/// [`level_bits`], with whether the table covers the question.
-pub fn estimate(n: usize, log2_std: f64, torus_bits: u32) -> Estimate {
-    if log2_std < -f64::from(torus_bits) || log2_std.is_nan() {
-        return Estimate { bits: 0.0, extrapolated: false };
+    if n < least_dimension() || log2_std < -f64::from(torus_bits) || log2_std.is_nan() {
+        return 0.0;
     }
     let curves = curves();
     let below = curves.iter().take_while(|curve| curve.least_noise_log2(n) <= log2_std).count();
-    let outside = below == 0 || below == curves.len();
-    let extrapolated = outside || curves.iter().any(|curve| n < curve.minimal_dimension);
     if below == curves.len() {
-        return Estimate { bits: curves[below - 1].level, extrapolated: true };
+        return curves[below - 1].level;
     }
     let low = &curves[below.saturating_sub(1)];
     let high = &curves[below.max(1)];
     let (noise_low, noise_high) = (low.least_noise_log2(n), high.least_noise_log2(n));
     let position = (log2_std - noise_low) / (noise_high - noise_low);
-    let inverse = low.level.recip() + position * (high.level.recip() - low.level.recip());
-    Estimate { bits: inverse.recip(), extrapolated }
+    (low.level.recip() + position * (high.level.recip() - low.level.recip())).recip()
 }
 
 /// Least log2 σ, a fraction of the torus, for 128 bits at dimension `n` after what choosing among keys costs ([`LOSS_BITS`]), and never under
@@ -138,11 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn extrapolation_is_said() {
-        assert!(!estimate(750, -16.0, 32).extrapolated);
-        assert!(estimate(16, -20.0, 32).extrapolated);
-        assert!(estimate(750, -30.0, 32).extrapolated);
-        assert_eq!(estimate(4096, -30.0, 32), Estimate { bits: 192.0, extrapolated: true });
+    fn what_no_curve_covers_has_no_bits() {
+        assert_eq!(least_dimension(), 450);
+        // As much noise as the curves, carried on, would ask for.
+        for n in [16, 300, 449] {
+            assert_eq!(level_bits(n, curves()[2].least_noise_log2(n), 64), 0.0, "{n}");
+        }
+        assert!(level_bits(450, curves()[2].least_noise_log2(450), 64) > 127.9);
+        assert_eq!(level_bits(4096, -30.0, 32), 192.0);
         assert_eq!(level_bits(1024, -33.0, 32), 0.0);
         assert_eq!(level_bits(1024, f64::NAN, 32), 0.0);
     }

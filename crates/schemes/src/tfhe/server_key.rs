@@ -465,6 +465,15 @@ impl AnyCompressedServerKey {
         }
     }
 
+    /// Bytes of what [`Self::expand`] gives.
+    pub fn expanded_bytes(&self) -> u64 {
+        let unrolling = match self {
+            Self::Torus32(key) => key.unrolling(),
+            Self::Torus64(key) => key.unrolling(),
+        };
+        self.parameters().server_key_bytes(unrolling)
+    }
+
     /// Expands the masks and gives the keys that a server computes with.
     pub fn expand(&self, progress: OnProgress<'_>) -> AnyServerKey {
         match self {

@@ -19,7 +19,8 @@ const LOST_FAILURE_LOG2: f64 = -40.0;
 /// Most message bits asked about.
 const MOST_BITS: u32 = 10;
 
-/// One parameter set. Probabilities are log2 of one look-up's, for every key that is used, in the f64 transform of this processor; bits are of padded messages, besides the padding bit.
+/// One parameter set. Probabilities are log2 of one look-up's, for every key that is used but for the energy of its key switch's rows
+/// ([`noise::Keys`]), in the f64 transform of this processor; bits are of padded messages, besides the padding bit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SetRow {
     /// Name of the set.

@@ -10,9 +10,8 @@ import numpy as np
 
 from ... import _native
 from ...errors import InputError, NoiseError
-from ...execution import place, plan, run_plan
+from ...execution import make_plan, place, run_plan
 from ...keys import Keys, matching
-from ...machines import Machine
 from ...progress import ProgressHook
 from ...schemes.elements import ElementPlan, ElementResult
 from ...schemes.options import PlanOptions
@@ -97,17 +96,15 @@ class Refusal:
     """log2 of the probability that they would come out wrong."""
 
 
-def prepare(
-    images: int, machine: Machine | None, parameters: str | _native.Parameters | None, max_failure: float | None
-) -> tuple[ElementPlan, Refusal | None]:
+def prepare(images: int, options: PlanOptions) -> tuple[ElementPlan, Refusal | None]:
     """The plan, and why it leaves the scores to the client, if it does: the noise of adding them under encryption."""
     whole = digits(images=images)
     try:
-        return plan(whole, parameters, machine=machine, max_failure=max_failure), None
+        return make_plan(whole, options), None
     except NoiseError as error:
         reason = str(error)
-    planned = plan(digits(images=images, encrypted_scores=False), parameters, machine=machine, max_failure=max_failure)
-    options = PlanOptions(parameters=planned.parameters, machine=machine, max_failure=max_failure)
+    planned = make_plan(digits(images=images, encrypted_scores=False), options)
+    options = replace(options, parameters=planned.parameters)
     try:
         # With the set that carries the activations, the reason is the scores' and no other.
         ElementPlan.make(whole, options, key_switch=planned.key_switch)
@@ -137,7 +134,8 @@ def classify(
         raise InputError("no image to classify; give at least one index")
     if keys is not None:
         parameters = matching(keys, parameters)
-    planned, why_not = prepare(len(indices), place(on, readings), parameters, max_failure)
+    options = PlanOptions(parameters=parameters, machine=place(on, readings), max_failure=max_failure)
+    planned, why_not = prepare(len(indices), options)
     chosen = np.asarray(indices)
     signs = network.encode(held_out.images[chosen])
     run = run_plan(planned, {"pixels": signs.reshape(-1)}, on=on, keys=keys, threads=threads, progress=progress)

@@ -9,7 +9,7 @@ impl Scheduler<'_> {
     /// Where a value can be sent to a cluster from, and the first cycle in which it can leave there.
     pub(super) fn origins(&self, value: u32, cluster: usize) -> Vec<(Source, u64)> {
         let mut origins: Vec<(Source, u64)> =
-            self.held[value as usize].iter().map(|held| (Source::Scratchpad(held.slot), held.at + 1)).collect();
+            self.held[value as usize].iter().map(|held| (Source::Scratchpad(held.frame), held.at + 1)).collect();
         let copies = self.copies[value as usize];
         for other in (0..self.clusters.len()).filter(|&other| other != cluster && copies >> other & 1 == 1) {
             if let Some(index) = self.clusters[other].find(value) {
@@ -28,10 +28,10 @@ impl Scheduler<'_> {
         loop {
             let mut next = match origin {
                 Source::Register(_) => at,
-                Source::Scratchpad(slot) => {
+                Source::Scratchpad(frame) => {
                     let depart = receiver.from_scratchpad.earliest(at, duration) - self.network;
                     let joined = self.joined(origin, depart);
-                    joined.unwrap_or(u64::MAX).min(self.through_bank(slot.bank, Way::Leave, depart)) + self.network
+                    joined.unwrap_or(u64::MAX).min(self.through_bank(frame.bank, Way::Leave, depart)) + self.network
                 }
                 Source::Cluster(register) => {
                     let sender = &self.clusters[register.cluster as usize];
@@ -67,9 +67,9 @@ impl Scheduler<'_> {
         let joins = self.give(origin, depart);
         match origin {
             Source::Register(_) => {}
-            Source::Scratchpad(slot) => {
+            Source::Scratchpad(frame) => {
                 if !joins {
-                    self.banks[slot.bank as usize].reserve(Way::Leave, depart, duration);
+                    self.banks[frame.bank as usize].reserve(Way::Leave, depart, duration);
                 }
                 self.clusters[cluster].from_scratchpad.reserve(at, duration);
             }
@@ -106,7 +106,7 @@ impl Scheduler<'_> {
         false
     }
 
-    /// A slot of a value is read from `at` on.
+    /// A frame of a value is read from `at` on.
     pub(super) fn touch(&mut self, value: u32, at: u64) {
         if let Some(held) = &mut self.held[value as usize] {
             held.free_from = held.free_from.max(at + 1);
@@ -136,9 +136,9 @@ impl Scheduler<'_> {
         self.send(origin, cluster, at);
         let (depart, register) = (at - self.network, Register { cluster: cluster as u16, index: index as u16 });
         match origin {
-            Source::Scratchpad(slot) => {
+            Source::Scratchpad(frame) => {
                 self.touch(value, depart);
-                self.push(depart, Action::Fetch { slot, register, value });
+                self.push(depart, Action::Fetch { frame, register, value });
             }
             Source::Cluster(from) => self.push(depart, Action::Forward { from, to: register, value }),
             Source::Register(_) => {}

@@ -4,7 +4,7 @@
 //! where room is wanted. Off-chip memory has it already. It comes back some time before that, to a bank in which the run expects it.
 
 use super::super::lockstep::Run;
-use super::{CycleError, Held, Scheduler, Slot};
+use super::{CycleError, Frame, Held, Scheduler};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -18,7 +18,7 @@ const AHEAD: u64 = 16;
 struct Awaited {
     first: u64,
     value: u32,
-    place: (Slot, u64),
+    place: (Frame, u64),
     /// Whether it comes for the first time: before its first reader, for which the run may begin later.
     new: bool,
 }
@@ -46,7 +46,7 @@ impl Room {
     }
 
     /// A value comes to a place, and is first read in a cycle.
-    pub(super) fn await_load(&mut self, value: u32, place: (Slot, u64), first: u64) {
+    pub(super) fn await_load(&mut self, value: u32, place: (Frame, u64), first: u64) {
         self.awaited.push(Awaited { first, value, place, new: true });
     }
 
@@ -66,17 +66,18 @@ impl Room {
 }
 
 impl Scheduler<'_> {
-    /// A slot of a bank that can be written from `at` on, with the cycle from which it can: a free one, or that of the vector of the hint
+    /// A frame of a bank that can be written from `at` on, with the cycle from which it can: a free one, or that of the vector of the hint
     /// that is read last, if that is later than `than`.
-    pub(super) fn room_in(&mut self, bank: u16, at: u64, than: u64, room: &mut Room) -> Option<(Slot, u64)> {
+    pub(super) fn room_in(&mut self, bank: u16, at: u64, than: u64, room: &mut Room) -> Option<(Frame, u64)> {
         let free = self.free[bank as usize].peek().copied();
         if let Some(Reverse((from, index))) = free.filter(|&Reverse((from, _))| from <= at) {
             self.free[bank as usize].pop();
-            return Some((Slot { bank, index }, from));
+            return Some((Frame { bank, index }, from));
         }
         // What is read soon would not come back in time.
         let than = than + AHEAD * self.geometry.occupancy;
-        let here = |value: u32| self.held[value as usize].filter(|held| held.slot.bank == bank && held.free_from <= at);
+        let here =
+            |value: u32| self.held[value as usize].filter(|held| held.frame.bank == bank && held.free_from <= at);
         let others = room.reads.keys().filter_map(|&value| here(value).map(|held| (room.next(value), value, held)));
         let (next, value, held) =
             others.filter(|&(next, ..)| next > than).max_by_key(|&(next, value, _)| (next, value))?;
@@ -84,7 +85,7 @@ impl Scheduler<'_> {
         room.away.insert((next, value));
         // One that has not been read needs not come before.
         room.awaited.retain(|awaited| awaited.value != value || awaited.first < next);
-        Some((held.slot, held.free_from))
+        Some((held.frame, held.free_from))
     }
 
     /// Gives vectors of the hint that are read soon after `at` a place to come to, as far as there are places yet.
@@ -96,7 +97,7 @@ impl Scheduler<'_> {
             let bank = self.preferred.get(&value).copied().unwrap_or(0);
             let Some(place) = self.room_in(bank, at, first, room) else { break };
             room.away.remove(&(first, value));
-            self.held[value as usize] = Some(Held { slot: place.0, at: 0, free_from: place.1 });
+            self.held[value as usize] = Some(Held { frame: place.0, at: 0, free_from: place.1 });
             room.awaited.push(Awaited { first, value, place, new: false });
         }
     }
@@ -109,7 +110,7 @@ impl Scheduler<'_> {
         let mut delay = 0;
         for Awaited { first, value, place, new } in awaited {
             let arrival = self.load_to(value, place)?;
-            if let Some(held) = self.held[value as usize].as_mut().filter(|held| held.slot == place.0) {
+            if let Some(held) = self.held[value as usize].as_mut().filter(|held| held.frame == place.0) {
                 *held = Held { at: arrival, free_from: held.free_from.max(arrival + 1), ..*held };
             }
             let late = (arrival + 1).saturating_sub(first);

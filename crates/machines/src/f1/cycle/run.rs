@@ -3,7 +3,7 @@
 use super::super::lockstep::{From, Move, Operand, Plan, Planned, Row, Run};
 use super::room::{NEVER, Room};
 use super::{
-    Action, Bank, Cell, Cluster, CycleError, Destination, Held, NONE, Register, Reservations, Scheduler, Slot, Source,
+    Action, Bank, Cell, Cluster, CycleError, Destination, Frame, Held, NONE, Register, Reservations, Scheduler, Source,
     Step, Way,
 };
 use std::cmp::Reverse;
@@ -194,8 +194,8 @@ impl Scheduler<'_> {
         self.clear(beside)?;
         let mut room = Room::new(run, reads, start);
         for &value in &beside.loads {
-            let place = self.take_slot(value)?;
-            self.held[value as usize] = Some(Held { slot: place.0, at: 0, free_from: place.1 });
+            let place = self.take_frame(value)?;
+            self.held[value as usize] = Some(Held { frame: place.0, at: 0, free_from: place.1 });
             let first = reads.get(&value).and_then(|reads| reads.first()).map_or(NEVER, |cycle| start + cycle);
             room.await_load(value, place, first);
         }
@@ -245,26 +245,26 @@ impl Scheduler<'_> {
                 Move::Fetch(operand, live_range) => {
                     for operation in 0..row.instructions.len() {
                         let value = value(run, row, operation, *operand);
-                        let slot = self.leave(value, at - network, room)?;
+                        let frame = self.leave(value, at - network, room)?;
                         let register = register(operation, *live_range);
-                        self.push(at - network, Action::Fetch { slot, register, value });
+                        self.push(at - network, Action::Fetch { frame, register, value });
                     }
                 }
                 Move::Spread(spread) => {
                     let spread = &plan.placed.spreads[*spread];
                     for (operation, &place) in spread.values.iter().enumerate() {
                         let value = run.hint[place as usize];
-                        let slot = self.leave(value, at - network, room)?;
+                        let frame = self.leave(value, at - network, room)?;
                         let register = register(operation, spread.live_range);
-                        self.push(at - network, Action::Fetch { slot, register, value });
+                        self.push(at - network, Action::Fetch { frame, register, value });
                     }
                 }
                 Move::WriteBack(place, live_range) => {
                     for (operation, instructions) in row.instructions.iter().enumerate() {
                         let value = instructions[*place as usize];
                         let register = register(operation, *live_range);
-                        let slot = self.enter(value, usize::from(register.cluster), at + network, room)?;
-                        self.push(at, Action::WriteBack { register, slot, value });
+                        let frame = self.enter(value, usize::from(register.cluster), at + network, room)?;
+                        self.push(at, Action::WriteBack { register, frame, value });
                     }
                 }
                 Move::Execute(place, unit, sources, live_range) => {
@@ -331,33 +331,33 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// A value leaves the scratchpad in `at`, from its slot: once for all that receive it in these cycles.
-    fn leave(&mut self, value: u32, at: u64, room: &mut Room) -> Result<Slot, u64> {
+    /// A value leaves the scratchpad in `at`, from its frame: once for all that receive it in these cycles.
+    fn leave(&mut self, value: u32, at: u64, room: &mut Room) -> Result<Frame, u64> {
         let held = self.held[value as usize].ok_or(NEVER)?;
         if held.at >= at {
             return Err(held.at + 1 - at);
         }
         if room.leaves(value, at) {
             self.touch(value, at);
-            self.reserve_bank(held.slot.bank, Way::Leave, at)?;
+            self.reserve_bank(held.frame.bank, Way::Leave, at)?;
         }
-        Ok(held.slot)
+        Ok(held.frame)
     }
 
     /// A value enters the scratchpad in `at`, in the bank of its cluster.
-    fn enter(&mut self, value: u32, cluster: usize, at: u64, room: &mut Room) -> Result<Slot, u64> {
+    fn enter(&mut self, value: u32, cluster: usize, at: u64, room: &mut Room) -> Result<Frame, u64> {
         let bank = (cluster % self.banks.len()) as u16;
         self.preferred.insert(value, bank);
-        let (slot, from) = match self.room_in(bank, at, at, room) {
+        let (frame, from) = match self.room_in(bank, at, at, room) {
             Some(place) => place,
-            None => self.take_slot(value).map_err(|_| NEVER)?,
+            None => self.take_frame(value).map_err(|_| NEVER)?,
         };
         if from > at {
             return Err(from - at);
         }
-        self.reserve_bank(slot.bank, Way::Enter, at)?;
-        self.held[value as usize] = Some(Held { slot, at, free_from: at + 1 });
-        Ok(slot)
+        self.reserve_bank(frame.bank, Way::Enter, at)?;
+        self.held[value as usize] = Some(Held { frame, at, free_from: at + 1 });
+        Ok(frame)
     }
 
     fn reserve_bank(&mut self, bank: u16, way: Way, at: u64) -> Result<(), u64> {

@@ -223,7 +223,7 @@ impl<'a> Placer<'a> {
                 widths.push(1);
             }
         }
-        let slots = pattern.len() + ready.first().map_or(0, Vec::len);
+        let places = pattern.len() + ready.first().map_or(0, Vec::len);
         let hint = if columns.is_by_limb() { columns.hint() } else { 0 };
         Self {
             pattern,
@@ -245,7 +245,7 @@ impl<'a> Placer<'a> {
             left: HashMap::new(),
             sent: HashMap::new(),
             values: vec![Value::default(); rows * pattern.len()],
-            brought: vec![None; rows * (slots + hint)],
+            brought: vec![None; rows * (places + hint)],
             live_ranges: Vec::new(),
             spreads: Vec::new(),
             moves: Vec::new(),
@@ -362,7 +362,7 @@ impl<'a> Placer<'a> {
     }
 
     /// Values of an operation: those that it makes, and those that it finds.
-    fn slots(&self) -> usize {
+    fn places(&self) -> usize {
         self.pattern.len() + self.ready.first().map_or(0, Vec::len)
     }
 
@@ -373,15 +373,15 @@ impl<'a> Placer<'a> {
 
     /// The number of what an operand is, and the column whose banks hold it.
     fn outlet(&self, row: usize, operand: Operand) -> (usize, usize) {
-        let (rows, slots) = (self.values.len() / self.pattern.len(), self.slots());
+        let (rows, places) = (self.values.len() / self.pattern.len(), self.places());
         match operand {
-            Operand::Own(place) => (row * slots + place as usize, self.columns.of(place)),
+            Operand::Own(place) => (row * places + place as usize, self.columns.of(place)),
             Operand::Outside(index) => {
-                let number = row * slots + self.pattern.len() + index as usize;
+                let number = row * places + self.pattern.len() + index as usize;
                 (number, self.columns.of_outside(index))
             }
             Operand::Shared(index) => {
-                (rows * slots + index as usize, self.columns.bank_of_hint(index) % self.columns.count())
+                (rows * places + index as usize, self.columns.bank_of_hint(index) % self.columns.count())
             }
         }
     }
@@ -667,12 +667,12 @@ impl<'a> Placer<'a> {
     /// Something from the scratchpad: as a stream where the unit's beat allows, else through a register.
     fn bring(&mut self, row: usize, operand: Operand, streams: bool, at: u64) -> Option<From> {
         let arrives = self.arrives(row, operand);
-        let hints = self.brought.len() / (self.values.len() / self.pattern.len()) - self.slots();
-        let key = row * (self.slots() + hints)
+        let hints = self.brought.len() / (self.values.len() / self.pattern.len()) - self.places();
+        let key = row * (self.places() + hints)
             + match operand {
                 Operand::Own(place) => place as usize,
                 Operand::Outside(index) => self.pattern.len() + index as usize,
-                Operand::Shared(index) => self.slots() + index as usize,
+                Operand::Shared(index) => self.places() + index as usize,
             };
         if let Some(live_range) = self.brought[key] {
             let LiveRange { from, last, column } = self.live_ranges[live_range as usize];

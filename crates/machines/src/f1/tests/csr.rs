@@ -18,7 +18,7 @@ fn listing_2_moves_more_than_under_the_papers_scheduler() {
     let priority = compile(&machine, &listing_2(4)).expect("it compiles");
     let csr = compile_with(&machine, &listing_2(4), CSR).expect("the checker accepts it");
     assert_eq!(csr.translation.graph.counts(), priority.translation.graph.counts());
-    assert!(csr.movement.peak <= geometry(&machine, 1024).slots * machine.banks);
+    assert!(csr.movement.peak <= geometry(&machine, 1024).frames * machine.banks);
     let [priority, csr] = [&priority, &csr].map(|compiled| compiled.traffic(&machine));
     assert_eq!((csr.hints, csr.inputs_outputs), (priority.hints, priority.inputs_outputs));
     assert!(csr.total() > priority.total(), "{csr:?} against {priority:?}");
@@ -46,7 +46,7 @@ fn everything_has_one_place_behind_what_it_reads() {
 }
 
 #[test]
-fn with_few_slots_a_sum_is_formed_before_further_operands_are_loaded() {
+fn with_few_frames_a_sum_is_formed_before_further_operands_are_loaded() {
     // 64 pairs to be added, on a machine whose threshold is never exceeded: CSR alone decides.
     let mut builder = GraphBuilder::default();
     for _ in 0..64 {
@@ -57,7 +57,7 @@ fn with_few_slots_a_sum_is_formed_before_further_operands_are_loaded() {
     let graph = builder.finish();
     let machine = F1 { banks: 4, bank_bytes: 16 << 10, ..paper() };
     let geometry = geometry(&machine, 1024);
-    assert_eq!(geometry.slots * machine.banks, 16);
+    assert_eq!(geometry.frames * machine.banks, 16);
     let sequence = order(&graph, &machine, &geometry, None).expect("without limit");
     assert!(sequence.alive <= 16, "{} alive", sequence.alive);
 }

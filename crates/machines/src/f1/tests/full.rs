@@ -1,4 +1,4 @@
-//! Does every phase hold where the scratchpad is full to its last slot, as the papers' larger networks and look-ups leave it?
+//! Does every phase hold where the scratchpad is full to its last frame, as the papers' larger networks and look-ups leave it?
 
 use super::{compile, geometry, paper, sums};
 use crate::f1::action::Timed;
@@ -53,7 +53,7 @@ fn comparisons(entries: usize, depth: usize) -> Graph {
     builder.finish()
 }
 
-/// Under CSR, whose spills leave no slot free, with every instruction in the cluster of its limb.
+/// Under CSR, whose spills leave no frame free, with every instruction in the cluster of its limb.
 fn compile_csr(graph: &Graph, machine: &F1, geometry: &Geometry) -> (Graph, Vec<Timed>) {
     let sequence = csr::order(graph, machine, geometry, None).expect("without limit");
     let (graph, sequence) = renumbered(graph, sequence);
@@ -85,18 +85,18 @@ fn renumbered(graph: &Graph, sequence: csr::Sequence) -> (Graph, csr::Sequence) 
 #[test]
 fn programs_that_fill_the_scratchpad_are_scheduled() {
     let small =
-        |slots: u64| F1 { banks: 4, bank_bytes: slots * (4 << 10), register_file: 16 << 10, clusters: 2, ..paper() };
+        |frames: u64| F1 { banks: 4, bank_bytes: frames * (4 << 10), register_file: 16 << 10, clusters: 2, ..paper() };
     for (name, graph) in [("convolution", convolution(6, 150, 2)), ("look-up", comparisons(12, 9))] {
-        for slots in [1, 3, 9, 20, 36] {
-            let machine = small(slots);
+        for frames in [1, 3, 9, 20, 36] {
+            let machine = small(frames);
             let geometry = geometry(&machine, 1024);
             let actions = compile(&graph, &machine, &geometry);
             let checked = check(&graph, &actions, &machine, &geometry);
-            checked.unwrap_or_else(|error| panic!("{name}, {slots} slots: {error}"));
+            checked.unwrap_or_else(|error| panic!("{name}, {frames} frames: {error}"));
             assert!(sums(&graph, &actions, &machine, &geometry).off_chip[0] >= graph.leaves().len() as u64);
             let (ordered, actions) = compile_csr(&graph, &machine, &geometry);
             let checked = check(&ordered, &actions, &machine, &geometry);
-            checked.unwrap_or_else(|error| panic!("{name} under CSR, {slots} slots: {error}"));
+            checked.unwrap_or_else(|error| panic!("{name} under CSR, {frames} frames: {error}"));
         }
     }
 }

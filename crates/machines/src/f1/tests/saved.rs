@@ -2,7 +2,7 @@
 
 use super::orders::listing_2;
 use super::paper;
-use crate::f1::action::{Action, Slot};
+use crate::f1::action::{Action, Frame};
 use crate::f1::compile::{Accepted, Scheduler, compile, compile_with};
 use crate::f1::expand::check;
 use crate::f1::machine::F1;
@@ -97,12 +97,12 @@ fn parts_that_do_not_exist_are_refused() {
         }
     });
     assert_eq!(stack, "there is no such stack");
-    let slot = nothing(&|action| {
-        if let Action::Load { slot, .. } = action {
-            *slot = Slot { bank: 16, index: 0 };
+    let frame = nothing(&|action| {
+        if let Action::Load { frame, .. } = action {
+            *frame = Frame { bank: 16, index: 0 };
         }
     });
-    assert_eq!(slot, "there is no such slot");
+    assert_eq!(frame, "there is no such frame");
     let unit = nothing(&|action| {
         if let Action::Execute { unit, .. } = action {
             *unit = 255;

@@ -2,7 +2,7 @@
 
 use super::{compile, geometry, paper, sums};
 use crate::engine::checker::Hazard;
-use crate::f1::action::{Action, Destination, Slot, Source, Timed};
+use crate::f1::action::{Action, Destination, Frame, Source, Timed};
 use crate::f1::cluster::Cluster;
 use crate::f1::expand::check;
 use crate::f1::graph::{Function, Graph, GraphBuilder, LeafClass, UnitKind, Vector};
@@ -206,12 +206,12 @@ fn a_slow_memorys_vector_is_read_when_its_last_part_has_come() {
     check(&graph, &actions, &machine, &geometry).expect("it holds");
     let mut tight = 0;
     for (position, timed) in actions.iter().enumerate() {
-        let Action::Load { slot, .. } = timed.action else { continue };
+        let Action::Load { frame, .. } = timed.action else { continue };
         // Its first chunk follows the request by the latency, its last by the transfer; the reader's last chunk comes behind that.
         let last = timed.cycle + machine.memory_latency + geometry.transfer - 1;
         let leaves = |timed: &Timed| match timed.action {
-            Action::Fetch { slot: from, .. } if from == slot => Some(timed.cycle),
-            Action::Execute { operands, .. } if operands.contains(&Source::Scratchpad(slot)) => {
+            Action::Fetch { frame: from, .. } if from == frame => Some(timed.cycle),
+            Action::Execute { operands, .. } if operands.contains(&Source::Scratchpad(frame)) => {
                 Some(timed.cycle - machine.depth.network)
             }
             _ => None,
@@ -266,17 +266,17 @@ fn a_bank_gives_the_clusters_one_vector_at_a_time_and_takes_one() {
     let network = machine.depth.network;
     for timed in &actions {
         match timed.action {
-            Action::Fetch { slot, .. } => given.push((slot.bank, timed.cycle, slot.index)),
-            Action::WriteBack { slot, .. } => taken.push((slot.bank, timed.cycle + network)),
+            Action::Fetch { frame, .. } => given.push((frame.bank, timed.cycle, frame.index)),
+            Action::WriteBack { frame, .. } => taken.push((frame.bank, timed.cycle + network)),
             Action::Execute { instruction, operands, result, .. } => {
                 for operand in operands {
-                    if let Source::Scratchpad(slot) = operand {
-                        given.push((slot.bank, timed.cycle - network, slot.index));
+                    if let Source::Scratchpad(frame) = operand {
+                        given.push((frame.bank, timed.cycle - network, frame.index));
                     }
                 }
-                if let Destination::Scratchpad(slot) = result {
+                if let Destination::Scratchpad(frame) = result {
                     let latency = geometry.latency(graph.function(instruction as usize));
-                    taken.push((slot.bank, timed.cycle + latency + network));
+                    taken.push((frame.bank, timed.cycle + latency + network));
                 }
             }
             _ => {}
@@ -306,17 +306,17 @@ fn two_vectors_that_leave_a_bank_at_once_are_refused() {
         let timed = |cycle, action| Timed { cycle, action };
         let mut actions = Vec::new();
         for number in 0..2_u16 {
-            let slot = Slot { bank: 0, index: number };
+            let frame = Frame { bank: 0, index: number };
             let (load, value) = (300 + u64::from(number) * geometry.occupancy, 2 + u32::from(number));
-            actions.push(timed(load, Action::Load { stack: number, slot, value }));
+            actions.push(timed(load, Action::Load { stack: number, frame, value }));
             let begin = 600 + u64::from(number) * apart;
-            let out = Slot { bank: 1, index: number };
-            let operands = [Source::Scratchpad(slot); 2];
+            let out = Frame { bank: 1, index: number };
+            let operands = [Source::Scratchpad(frame); 2];
             let (instruction, cluster) = (u32::from(number), number);
             let result = Destination::Scratchpad(out);
             actions.push(timed(begin, Action::Execute { instruction, cluster, unit: 0, operands, result }));
             let store = 700 + u64::from(number) * geometry.occupancy;
-            actions.push(timed(store, Action::Store { stack: number, slot: out, value: instruction }));
+            actions.push(timed(store, Action::Store { stack: number, frame: out, value: instruction }));
         }
         actions
     };

@@ -27,7 +27,7 @@ impl<T: Copy + Default> QuadrantSwap<T> {
 
     /// One cycle: a column of K elements in, a column out. Outputs of the first K/2 cycles are what the buffers held before.
     fn step(&mut self, column: &mut [T]) {
-        let slot = self.cycle % self.half;
+        let row = self.cycle % self.half;
         let second = (self.cycle / self.half) % 2 == 1;
         self.cycle += 1;
         let (upper, lower) = column.split_at_mut(self.half);
@@ -35,15 +35,15 @@ impl<T: Copy + Default> QuadrantSwap<T> {
             // B[i] and D[i] arrive: A[i] leaves by the top buffer, B[i] by the bypass, D[i] takes A[i]'s place.
             let incoming = lower.to_vec();
             lower.copy_from_slice(upper);
-            upper.copy_from_slice(&self.top[slot]);
-            self.top[slot].copy_from_slice(&incoming);
+            upper.copy_from_slice(&self.top[row]);
+            self.top[row].copy_from_slice(&incoming);
         } else {
             // A[i] and C[i] of the next matrix arrive; C[i] and D[i] of the last one leave, C[i] on top.
             let (a, c) = (upper.to_vec(), lower.to_vec());
-            upper.copy_from_slice(&self.bottom[slot]);
-            lower.copy_from_slice(&self.top[slot]);
-            self.top[slot].copy_from_slice(&a);
-            self.bottom[slot].copy_from_slice(&c);
+            upper.copy_from_slice(&self.bottom[row]);
+            lower.copy_from_slice(&self.top[row]);
+            self.top[row].copy_from_slice(&a);
+            self.bottom[row].copy_from_slice(&c);
         }
     }
 }
@@ -98,10 +98,10 @@ impl<T: Copy + Default> Transpose<T> {
     pub fn apply(shape: Shape, vector: &[T]) -> Vec<T> {
         let (lanes, chunks) = (shape.lanes(), shape.chunks());
         let mut result = vec![T::default(); vector.len()];
-        for (place, slot) in result.iter_mut().enumerate() {
+        for (place, element) in result.iter_mut().enumerate() {
             let (chunk, lane) = (place / lanes, place % lanes);
             let (block, within) = (lane / chunks, lane % chunks);
-            *slot = vector[within * lanes + block * chunks + chunk];
+            *element = vector[within * lanes + block * chunks + chunk];
         }
         result
     }

@@ -237,7 +237,7 @@ impl Chip {
                 channel * machine.key_channels as f64,
             ),
             // The rotator's and the old accumulator; the new one and the loader's.
-            accumulators: memory(b, "accumulators", s.slots * s.accumulator(), 2.0 * by_group, 2.0 * by_group),
+            accumulators: memory(b, "accumulators", s.in_flight * s.accumulator(), 2.0 * by_group, 2.0 * by_group),
             reorder: memory(b, "reorder", BUFFERS * s.side * s.polynomial, by_step(s.side * s.polynomial), by_group),
             partial: memory(b, "partial", sums, by_step(sums), by_step(sums)),
             piso: memory(b, "piso", BUFFERS * sums, (s.side * s.sum) as f64 / s.inverse_cycles as f64, by_step(sums)),

@@ -13,7 +13,7 @@ use crate::torus::workload::{Bootstraps, Work, index};
 struct Round {
     operation: u32,
     element: u32,
-    slot: u64,
+    position: u64,
     iteration: u32,
     /// CMUXes before it, over the whole program.
     number: u64,
@@ -37,8 +37,8 @@ impl Emitter<'_> {
     pub(super) fn rotation(&mut self, batch: &Batch, start: i64) {
         let tasks = self.tasks;
         let Work::Bootstraps(work) = &tasks.works[batch.work] else { return };
-        for slot in 0..u64::from(batch.count) {
-            self.load(batch, work, slot, start + slot as i64 * self.shape.cmux);
+        for position in 0..u64::from(batch.count) {
+            self.load(batch, work, position, start + position as i64 * self.shape.cmux);
         }
         let iterations = self.shape.lwe_dimension as u32;
         let period = self.shape.period;
@@ -55,8 +55,8 @@ impl Emitter<'_> {
         for iteration in first..iterations {
             self.iteration(batch, work, iteration, start + i64::from(iteration) * period);
         }
-        for slot in 0..u64::from(batch.count) {
-            self.extraction(batch, work, slot, start + through(&self.shape, slot + 1) - self.shape.cmux - 1);
+        for position in 0..u64::from(batch.count) {
+            self.extraction(batch, work, position, start + through(&self.shape, position + 1) - self.shape.cmux - 1);
         }
     }
 
@@ -71,8 +71,8 @@ impl Emitter<'_> {
         self.builder.event(Event { resource, start, occupancy: cycles as u32, work, parts: 1, op, reads, writes });
     }
 
-    fn fifo(&self, batch: &Batch, slot: u64) -> u64 {
-        ((batch.sequence % BUFFERS) * self.shape.slots + slot) * self.shape.amounts()
+    fn fifo(&self, batch: &Batch, position: u64) -> u64 {
+        ((batch.sequence % BUFFERS) * self.shape.in_flight + position) * self.shape.amounts()
     }
 
     fn amount(&self, operation: u32, element: u32, at: u64) -> Access {
@@ -88,10 +88,10 @@ impl Emitter<'_> {
     }
 
     /// The turned test polynomial, and zeros, in the registers just before the ciphertext's first iteration reads them.
-    fn load(&mut self, batch: &Batch, work: &Bootstraps, slot: u64, start: i64) {
+    fn load(&mut self, batch: &Batch, work: &Bootstraps, position: u64, start: i64) {
         let s = self.shape;
         let latency = load_latency(self.machine, &s);
-        let element = batch.first + slot as u32;
+        let element = batch.first + position as u32;
         let wanted = work.tables[element as usize];
         let place = batch.tables.iter().find(|(table, _)| *table == wanted).map_or(0, |&(_, place)| place);
         let span = (latency, latency + s.group - 1);
@@ -100,7 +100,7 @@ impl Emitter<'_> {
             let (at, bytes) = (place * s.polynomial, s.polynomial);
             let reads = vec![
                 access(self.chip.tables, at, bytes, table, (0, s.group - 1), Order::Any),
-                self.amount(work.blind_rotation, element, self.fifo(batch, slot)),
+                self.amount(work.blind_rotation, element, self.fifo(batch, position)),
             ];
             let writes = self.group(group).map(|polynomial| {
                 let value = self.named(
@@ -109,7 +109,7 @@ impl Emitter<'_> {
                     0,
                     index(work.blind_rotation, polynomial as usize),
                 );
-                let at = slot * s.accumulator() + polynomial * s.polynomial;
+                let at = position * s.accumulator() + polynomial * s.polynomial;
                 access(self.chip.accumulators, at, s.polynomial, value, span, Order::Stream)
             });
             let writes = writes.collect();
@@ -126,15 +126,15 @@ impl Emitter<'_> {
         let number = self.iterations_before(batch) + u64::from(iteration);
         let buffer = number % BUFFERS * s.key();
         self.key(work.blind_rotation, iteration, buffer, start);
-        for slot in 0..u64::from(batch.count) {
+        for position in 0..u64::from(batch.count) {
             let round = Round {
                 operation: work.blind_rotation,
-                element: batch.first + slot as u32,
-                slot,
+                element: batch.first + position as u32,
+                position,
                 iteration,
-                number: number * s.slots + slot,
-                amounts: self.fifo(batch, slot),
-                start: start + slot as i64 * s.cmux,
+                number: number * s.in_flight + position,
+                amounts: self.fifo(batch, position),
+                start: start + position as i64 * s.cmux,
                 last: u64::from(iteration) + 1 == s.lwe_dimension,
             };
             for group in 0..s.groups() {
@@ -187,8 +187,8 @@ impl Emitter<'_> {
         let value =
             Value { iteration: round.iteration + more, ..self.value(round, self.chip.classes.accumulator, polynomial) };
         let (memory, entry) = match round.last && more > 0 {
-            true => (self.chip.finished, round.slot % BUFFERS),
-            false => (self.chip.accumulators, round.slot),
+            true => (self.chip.finished, round.position % BUFFERS),
+            false => (self.chip.accumulators, round.position),
         };
         access(memory, entry * s.accumulator() + polynomial * s.polynomial, s.polynomial, value, span, order)
     }
@@ -291,14 +291,14 @@ impl Emitter<'_> {
         self.push((self.chip.accumulator, op), start + s.to_accumulate(), s.group, work, (reads, writes));
     }
 
-    /// The finished accumulator of a slot, as it comes, to the output buffer.
-    fn extraction(&mut self, batch: &Batch, work: &Bootstraps, slot: u64, start: i64) {
+    /// The finished accumulator of a position, as it comes, to the output buffer.
+    fn extraction(&mut self, batch: &Batch, work: &Bootstraps, position: u64, start: i64) {
         let s = self.shape;
-        let element = batch.first + slot as u32;
+        let element = batch.first + position as u32;
         let round = Round {
             operation: work.blind_rotation,
             element,
-            slot,
+            position,
             iteration: s.lwe_dimension as u32 - 1,
             number: 0,
             amounts: 0,
@@ -311,7 +311,7 @@ impl Emitter<'_> {
         });
         let reads = reads.collect();
         let item = work.extracted[element as usize];
-        let at = (batch.sequence % BUFFERS * s.slots + slot) * s.large();
+        let at = (batch.sequence % BUFFERS * s.in_flight + position) * s.large();
         let writes = vec![access(self.chip.outputs, at, s.large(), self.lwe(item), (1, s.cmux), Order::Any)];
         let op = self.op(self.chip.kinds.extract, item.op, element);
         self.push((self.chip.extractor, op), start, s.cmux, s.large_dimension + 1, (reads, writes));

@@ -14,16 +14,16 @@ impl Emitter<'_> {
     /// Where element number `number` of a batch lies in the pseudo-channel: its rotation amounts, or its result.
     fn in_hbm(&self, batch: &Batch, number: u64, value: Value, result: bool) -> Access {
         let s: &Shape = &self.shape;
-        let slot = batch.sequence % BUFFERS * s.slots + number;
+        let position = batch.sequence % BUFFERS * s.in_flight + number;
         let (at, bytes) = match result {
-            false => (slot * s.amounts(), s.amounts()),
-            true => (BUFFERS * s.slots * s.amounts() + slot * s.large(), s.large()),
+            false => (position * s.amounts(), s.amounts()),
+            true => (BUFFERS * s.in_flight * s.amounts() + position * s.large(), s.large()),
         };
         access(self.chip.hbm, at, bytes, value, (0, 0), Order::Any)
     }
 
     fn in_host(&self, entry: u64, number: u64, bytes: u64, value: Value) -> Access {
-        let at = self.tasks.host.entry(entry) + number * (self.tasks.host.entry_bytes / self.shape.slots);
+        let at = self.tasks.host.entry(entry) + number * (self.tasks.host.entry_bytes / self.shape.in_flight);
         access(self.chip.host_buffer, at, bytes, value, (0, 0), Order::Any)
     }
 
@@ -44,7 +44,7 @@ impl Emitter<'_> {
                     if task.action == Action::Send {
                         (self.in_host(task.entry, number, s.amounts(), value), hbm)
                     } else {
-                        let at = (batch.sequence % BUFFERS * s.slots + number) * s.amounts();
+                        let at = (batch.sequence % BUFFERS * s.in_flight + number) * s.amounts();
                         (hbm, access(self.chip.fifo, at, s.amounts(), value, (0, 0), Order::Any))
                     }
                 };
@@ -61,7 +61,7 @@ impl Emitter<'_> {
                     let value = self.lwe(work.extracted[element as usize]);
                     let hbm = self.in_hbm(batch, number, value, true);
                     if task.action == Action::Drain {
-                        let at = (batch.sequence % BUFFERS * s.slots + number) * s.large();
+                        let at = (batch.sequence % BUFFERS * s.in_flight + number) * s.large();
                         (access(self.chip.outputs, at, s.large(), value, (0, 0), Order::Any), hbm)
                     } else {
                         (hbm, self.in_memory(s.large(), value))

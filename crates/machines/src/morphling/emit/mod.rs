@@ -13,7 +13,7 @@ use crate::morphling::channels::items;
 use crate::morphling::hardware::Timeline;
 use crate::morphling::instruction::Instruction;
 use crate::morphling::machine::Morphling;
-use crate::morphling::software::{Group, Streams, Unit, slot_range};
+use crate::morphling::software::{Group, Streams, Unit, wave_range};
 use crate::torus::groups;
 use crate::torus::workload::{Item, Work};
 use places::{KeyRows, Places};
@@ -36,14 +36,14 @@ impl<'a> GroupPlace<'a> {
         Self { group, half: group.sequence % streams.layout.halves }
     }
 
-    /// Ciphertexts in a slot.
-    fn slot_count(&self, machine: &Morphling, slot: u64) -> u64 {
-        slot_range(machine, self.group, slot).len() as u64
+    /// Ciphertexts in a wave.
+    fn wave_count(&self, machine: &Morphling, wave: u64) -> u64 {
+        wave_range(machine, self.group, wave).len() as u64
     }
 
-    /// Ciphertext at a position of a slot: the number of its look-up in the program.
-    fn ciphertext(&self, machine: &Morphling, slot: u64, position: u64) -> u32 {
-        self.group.number + (slot * machine.positions() + position) as u32
+    /// Ciphertext at a position of a wave: the number of its look-up in the program.
+    fn ciphertext(&self, machine: &Morphling, wave: u64, position: u64) -> u32 {
+        self.group.number + (wave * machine.positions() + position) as u32
     }
 }
 

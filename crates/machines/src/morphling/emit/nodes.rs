@@ -6,7 +6,7 @@ use crate::engine::schedule::{Access, MemoryId, Order};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::layout::{TwiddlePiece, twiddle_bytes};
 use crate::morphling::machine::POINT_BYTES;
-use crate::morphling::software::slot_range;
+use crate::morphling::software::wave_range;
 use crate::torus::channels::BURST_BYTES;
 use crate::torus::transfers::{Piece, access};
 use crate::torus::workload::{Item, Work};
@@ -35,7 +35,7 @@ impl Places<'_> {
     fn load_ciphertexts(&self, place: &GroupPlace<'_>, i: &Instruction) -> Transfer {
         let layout = &self.streams.layout;
         let ring = if i.opcode == Opcode::LoadSmall { layout.small_in } else { layout.large };
-        let range = slot_range(self.machine, place.group, u64::from(i.slot));
+        let range = wave_range(self.machine, place.group, u64::from(i.wave));
         let items: &[Item] = match &self.streams.works[place.group.work] {
             Work::Bootstraps(work) => &work.sources[range],
             Work::KeySwitches(work) => &work.sources[range],
@@ -59,7 +59,7 @@ impl Places<'_> {
             let read = self.in_hbm(write.bytes, write.value);
             Piece { read, write, items: write.bytes / BURST_BYTES }
         };
-        let stripes = self.slot_tables(place, i.slot, u64::from(i.entry)).into_iter().flat_map(|(_, stripes)| stripes);
+        let stripes = self.wave_tables(place, i.wave, u64::from(i.entry)).into_iter().flat_map(|(_, stripes)| stripes);
         Transfer { tokens: vec![self.dispatched(place)], pieces: stripes.map(piece).collect() }
     }
 
@@ -95,7 +95,7 @@ impl Places<'_> {
         }
     }
 
-    /// Positions of XPU `xpu` among the first `count` of a slot.
+    /// Positions of XPU `xpu` among the first `count` of a wave.
     fn assignments(&self, xpu: u64, count: u64) -> std::ops::Range<u64> {
         let rows = self.machine.rows;
         (xpu * rows).min(count)..((xpu + 1) * rows).min(count)
@@ -104,11 +104,11 @@ impl Places<'_> {
     pub(super) fn load_accumulators(&self, place: &GroupPlace<'_>, i: &Instruction) -> Vec<Moves> {
         let layout = &self.streams.layout;
         let sizes = &layout.sizes;
-        let slot = u64::from(i.slot);
+        let wave = u64::from(i.wave);
         let Work::Bootstraps(work) = &self.streams.works[place.group.work] else { return Vec::new() };
-        let range = slot_range(self.machine, place.group, slot);
-        let shared_entry = self.entry_of(place, i.slot, Opcode::LoadTables);
-        let tables = self.slot_tables(place, i.slot, shared_entry);
+        let range = wave_range(self.machine, place.group, wave);
+        let shared_entry = self.entry_of(place, i.wave, Opcode::LoadTables);
+        let tables = self.wave_tables(place, i.wave, shared_entry);
         let resident = u64::from(i.entry) * layout.resident_bytes;
         let mut moves = Vec::new();
         for (xpu, &link) in self.chip.links.iter().enumerate() {
@@ -121,13 +121,13 @@ impl Places<'_> {
                 if !used.contains(&table) {
                     used.push(table);
                 }
-                let amounts = self.amounts_in(place, slot, shared_entry, position);
+                let amounts = self.amounts_in(place, wave, shared_entry, position);
                 reads.push(amounts);
                 let to = resident + layout.accumulators * sizes.accumulator;
                 writes.push(access(bank, to, sizes.rotations, amounts.value, (0, 0), Order::Any));
                 for polynomial in 0..sizes.polynomials {
                     let at = resident + polynomial * sizes.polynomial;
-                    let value = self.accumulator(place, slot, position, polynomial, 0);
+                    let value = self.accumulator(place, wave, position, polynomial, 0);
                     writes.push(access(bank, at, sizes.polynomial, value, (0, 0), Order::Any));
                 }
             }
@@ -135,7 +135,7 @@ impl Places<'_> {
                 reads.extend(stripes);
             }
             if !assignments.is_empty() {
-                writes.push(self.loaded(place, slot, xpu as u64));
+                writes.push(self.loaded(place, wave, xpu as u64));
                 let work = (assignments.end - assignments.start) * (sizes.accumulator + sizes.rotations);
                 moves.push(Moves { resource: link, kind: self.chip.kinds.link_load, work, reads, writes });
             }
@@ -146,12 +146,12 @@ impl Places<'_> {
     pub(super) fn store_accumulators(&self, place: &GroupPlace<'_>, i: &Instruction) -> Vec<Moves> {
         let layout = &self.streams.layout;
         let sizes = &layout.sizes;
-        let slot = u64::from(i.slot);
+        let wave = u64::from(i.wave);
         let Work::Bootstraps(_) = &self.streams.works[place.group.work] else { return Vec::new() };
-        let count = place.slot_count(self.machine, slot);
+        let count = place.wave_count(self.machine, wave);
         let iterations = sizes.lwe_dimension as u32;
         let half = u64::from(iterations) % layout.accumulators * sizes.accumulator;
-        let resident = (place.half * layout.slots + slot) * layout.resident_bytes + half;
+        let resident = (place.half * layout.waves + wave) * layout.resident_bytes + half;
         let mut moves = Vec::new();
         for (xpu, &link) in self.chip.links.iter().enumerate() {
             let (mut reads, mut writes) = (Vec::new(), Vec::new());
@@ -165,7 +165,7 @@ impl Places<'_> {
                 let to = self.rotated_at(u64::from(i.entry), position);
                 let bank = self.chip.rows[xpu][row as usize].bank;
                 for polynomial in 0..sizes.polynomials {
-                    let value = self.accumulator(place, slot, position, polynomial, iterations);
+                    let value = self.accumulator(place, wave, position, polynomial, iterations);
                     let at = polynomial * sizes.polynomial;
                     reads.push(access(bank, resident + at, sizes.polynomial, value, (0, 0), Order::Any));
                     writes.push(access(self.chip.shared, to + at, sizes.polynomial, value, (0, 0), Order::Any));

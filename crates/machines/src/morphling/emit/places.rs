@@ -7,7 +7,7 @@ use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Res
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::layout::{positions_in_bank, stored_before};
 use crate::morphling::machine::Morphling;
-use crate::morphling::software::{Node, Streams, Unit, slot_range};
+use crate::morphling::software::{Node, Streams, Unit, wave_range};
 use crate::torus::channels::Part;
 use crate::torus::sizes::{COEFFICIENT_BYTES, Ring};
 use crate::torus::transfers::{Piece, access, part_of};
@@ -155,7 +155,7 @@ impl<'a> Places<'a> {
         access(self.chip.private_b, at, bytes, value, (0, 0), Order::Any)
     }
 
-    /// Set of Private-B for a position of a slot, and its number there.
+    /// Set of Private-B for a position of a wave, and its number there.
     pub(super) fn set_of(&self, position: u64) -> (u64, u64) {
         let served = self.machine.group_positions();
         (position / served, position % served)
@@ -165,29 +165,29 @@ impl<'a> Places<'a> {
         access(self.chip.hbm, 0, bytes, value, (0, 0), Order::Any)
     }
 
-    /// Bank of the Shared buffer for a position of a slot: its first byte.
+    /// Bank of the Shared buffer for a position of a wave: its first byte.
     pub(super) fn shared_bank(&self, position: u64) -> u64 {
         position / positions_in_bank(self.machine) * self.streams.layout.shared_bank
     }
 
     /// The rotation amounts of a position in entry `entry` of the Shared buffer, on the way in.
-    pub(super) fn amounts_in(&self, place: &GroupPlace<'_>, slot: u64, entry: u64, position: u64) -> Access {
+    pub(super) fn amounts_in(&self, place: &GroupPlace<'_>, wave: u64, entry: u64, position: u64) -> Access {
         let layout = &self.streams.layout;
         let number = position % positions_in_bank(self.machine);
         let bytes = layout.sizes.rotations;
         let at = self.shared_bank(position) + layout.shared_in.entry(entry) + number * bytes;
-        access(self.chip.shared, at, bytes, self.rotations(place, slot, position), (0, 0), Order::Any)
+        access(self.chip.shared, at, bytes, self.rotations(place, wave, position), (0, 0), Order::Any)
     }
 
     pub(super) fn table(&self, table: u32) -> Value {
         Value { class: self.chip.classes.table, ciphertext: Value::NONE, iteration: Value::NONE, index: table }
     }
 
-    /// The tables of a slot with their stripes, one in each bank of the Shared buffer's entry `entry`.
-    pub(super) fn slot_tables(&self, place: &GroupPlace<'_>, slot: u8, entry: u64) -> Vec<(u32, Vec<Access>)> {
+    /// The tables of a wave with their stripes, one in each bank of the Shared buffer's entry `entry`.
+    pub(super) fn wave_tables(&self, place: &GroupPlace<'_>, wave: u8, entry: u64) -> Vec<(u32, Vec<Access>)> {
         let layout = &self.streams.layout;
         let Work::Bootstraps(work) = &self.streams.works[place.group.work] else { return Vec::new() };
-        let range = slot_range(self.machine, place.group, u64::from(slot));
+        let range = wave_range(self.machine, place.group, u64::from(wave));
         let amounts = positions_in_bank(self.machine) * layout.sizes.rotations;
         let stripes = |(table, number): (u32, u64)| {
             let (value, stripe) = (self.table(table), layout.table_stripe(self.machine));
@@ -201,32 +201,32 @@ impl<'a> Places<'a> {
         distinct(&work.tables[range]).into_iter().zip(0..).map(stripes).collect()
     }
 
-    pub(super) fn rotations(&self, place: &GroupPlace<'_>, slot: u64, position: u64) -> Value {
+    pub(super) fn rotations(&self, place: &GroupPlace<'_>, wave: u64, position: u64) -> Value {
         Value {
             class: self.chip.classes.rotations,
-            ciphertext: place.ciphertext(self.machine, slot, position),
+            ciphertext: place.ciphertext(self.machine, wave, position),
             iteration: Value::NONE,
             index: 0,
         }
     }
 
-    /// Entry of the buffer that the group's instruction of kind `opcode` for slot `slot` names.
-    pub(super) fn entry_of(&self, place: &GroupPlace<'_>, slot: u8, opcode: Opcode) -> u64 {
+    /// Entry of the buffer that the group's instruction of kind `opcode` for wave `wave` names.
+    pub(super) fn entry_of(&self, place: &GroupPlace<'_>, wave: u8, opcode: Opcode) -> u64 {
         let mut nodes = place.group.nodes.clone().map(|node| &self.streams.nodes[node as usize].instruction);
-        nodes.find(|i| i.opcode == opcode && i.slot == slot).map_or(0, |i| u64::from(i.entry))
+        nodes.find(|i| i.opcode == opcode && i.wave == wave).map_or(0, |i| u64::from(i.entry))
     }
 
     pub(super) fn accumulator(
         &self,
         place: &GroupPlace<'_>,
-        slot: u64,
+        wave: u64,
         position: u64,
         polynomial: u64,
         iteration: u32,
     ) -> Value {
         Value {
             class: self.chip.classes.accumulator,
-            ciphertext: place.ciphertext(self.machine, slot, position),
+            ciphertext: place.ciphertext(self.machine, wave, position),
             iteration,
             index: super::rotation::polynomial_index(0, polynomial as u32),
         }
@@ -264,11 +264,11 @@ impl<'a> Places<'a> {
         self.token(self.words(place))
     }
 
-    /// The mark that XPU `xpu` has its ciphertexts of a slot.
-    pub(super) fn loaded(&self, place: &GroupPlace<'_>, slot: u64, xpu: u64) -> Access {
+    /// The mark that XPU `xpu` has its ciphertexts of a wave.
+    pub(super) fn loaded(&self, place: &GroupPlace<'_>, wave: u64, xpu: u64) -> Access {
         self.token(Value {
             class: self.chip.classes.loaded,
-            ciphertext: place.ciphertext(self.machine, slot, 0),
+            ciphertext: place.ciphertext(self.machine, wave, 0),
             iteration: Value::NONE,
             index: xpu as u32,
         })

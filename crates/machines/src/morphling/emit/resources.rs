@@ -92,7 +92,7 @@ pub struct Classes {
     pub twiddles: ClassId,
     /// Instruction words of a group.
     pub words: ClassId,
-    /// Mark that a slot's accumulators are loaded: the scheduler dispatches a rotation when all its slots are.
+    /// Mark that a wave's accumulators are loaded: the scheduler dispatches a rotation when all its waves are.
     pub loaded: ClassId,
 }
 
@@ -156,7 +156,7 @@ impl Classes {
             table: b.value_class("test polynomial", Traffic::Tables, true, bits),
             twiddles: b.value_class("twiddle factors", Traffic::Tables, true, 0),
             words: b.value_class("instruction words", Traffic::Instructions, true, 0),
-            loaded: parts(b, "loaded slot"),
+            loaded: parts(b, "loaded wave"),
         }
     }
 }

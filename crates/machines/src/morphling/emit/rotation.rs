@@ -3,7 +3,7 @@
 use super::resources::{Chip, Row};
 use super::{Emitter, GroupPlace};
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
-use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation, SlotTimes, StepCycles};
+use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation, StepCycles, WaveTimes};
 use crate::morphling::layout::{KeyPiece, Layout, twiddle_bytes};
 use crate::morphling::software::Group;
 use crate::torus::iteration::{IterationPlan, Product};
@@ -180,7 +180,7 @@ impl Iteration<'_> {
         }
     }
 
-    fn multiply(&self, assignment: &Assignment<'_>, times: &SlotTimes, f: usize, taken: &mut [u32]) -> Event {
+    fn multiply(&self, assignment: &Assignment<'_>, times: &WaveTimes, f: usize, taken: &mut [u32]) -> Event {
         let s = self.steps;
         let forward = &self.plan.forwards[f];
         let span = (0, s.polynomial - 1);
@@ -215,7 +215,7 @@ impl Iteration<'_> {
         }
     }
 
-    fn ciphertext(&self, assignment: &Assignment<'_>, times: &SlotTimes, events: &mut ScheduleBuilder) {
+    fn ciphertext(&self, assignment: &Assignment<'_>, times: &WaveTimes, events: &mut ScheduleBuilder) {
         let s = self.steps;
         let mut taken = vec![0; self.plan.chains];
         let mut inverse_number = 0;
@@ -392,27 +392,27 @@ impl Emitter<'_> {
         let channels = &self.chip.channels[..machine.key_channels as usize];
         work.load_key(times.key + start, buffer, channels, &mut self.builder);
         let path = machine.path();
-        let slots = times.slots.len() as u64;
+        let waves = times.waves.len() as u64;
         let of_xpu = |xpu: u64| {
-            let served = (0..slots).filter(move |&slot| xpu * machine.rows < place.slot_count(machine, slot));
-            served.map(|slot| self.places.loaded(place, slot, xpu)).collect::<Vec<_>>()
+            let served = (0..waves).filter(move |&wave| xpu * machine.rows < place.wave_count(machine, wave));
+            served.map(|wave| self.places.loaded(place, wave, xpu)).collect::<Vec<_>>()
         };
         let marks: Vec<Vec<Access>> = if number == 0 { (0..machine.xpus).map(of_xpu).collect() } else { Vec::new() };
-        for (slot, times) in times.slots.iter().enumerate() {
-            let resident = (place.half * layout.slots + slot as u64) * layout.resident_bytes;
-            let count = place.slot_count(machine, slot as u64);
+        for (wave, times) in times.waves.iter().enumerate() {
+            let resident = (place.half * layout.waves + wave as u64) * layout.resident_bytes;
+            let count = place.wave_count(machine, wave as u64);
             let assignments: Vec<Assignment<'_>> = (0..count)
                 .map(|position| {
                     let (xpu, row) = (position / machine.rows, position % machine.rows);
                     let in_pair = row % path.rows_per_fft;
                     Assignment {
                         row: &self.chip.rows[xpu as usize][row as usize],
-                        ciphertext: place.ciphertext(machine, slot as u64, position),
+                        ciphertext: place.ciphertext(machine, wave as u64, position),
                         resident,
                         offset: if path.merge_split { 0 } else { in_pair as i64 * steps.polynomial },
                         // Without merge-split the key passes once for each row of a pair: both see it at the pair's place.
                         skew: if path.merge_split { row } else { row - in_pair } as i64,
-                        marks: if number == 0 && slot == 0 && row == 0 {
+                        marks: if number == 0 && wave == 0 && row == 0 {
                             marks[xpu as usize].clone()
                         } else {
                             Vec::new()
@@ -456,7 +456,7 @@ impl Emitter<'_> {
     }
 }
 
-fn shifted(times: &SlotTimes, by: i64) -> SlotTimes {
+fn shifted(times: &WaveTimes, by: i64) -> WaveTimes {
     let mut times = times.clone();
     for forward in &mut times.forwards {
         forward.decomposition += by;

@@ -7,7 +7,7 @@ use super::places::{KeyRows, Naming, Places, op_ref};
 use crate::engine::schedule::{Access, Event, KindId, Order, Value};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::latency;
-use crate::morphling::software::{LinearNeeds, Node, lane_positions, linear_block, slot_range, switch_blocks};
+use crate::morphling::software::{LinearNeeds, Node, lane_positions, linear_block, switch_blocks, wave_range};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::transfers::{access, between};
 use crate::torus::workload::{Item, Work};
@@ -133,17 +133,17 @@ impl Places<'_> {
     fn modulus_switch(&self, place: &GroupPlace<'_>, i: &Instruction, lane: u64) -> Vectors {
         let layout = &self.streams.layout;
         let sizes = &layout.sizes;
-        let slot = u64::from(i.slot);
+        let wave = u64::from(i.wave);
         let mut vectors = Vectors::new(self.chip.kinds.modulus_switch, u64::from(i.count) * (sizes.lwe_dimension + 1));
         let Work::Bootstraps(work) = &self.streams.works[place.group.work] else { return vectors };
-        let range = slot_range(self.machine, place.group, slot);
-        // The slot's ciphertexts were loaded into the entry that the same slot's load names.
-        let entry = self.entry_of(place, i.slot, Opcode::LoadSmall);
+        let range = wave_range(self.machine, place.group, wave);
+        // The wave's ciphertexts were loaded into the entry that the same wave's load names.
+        let entry = self.entry_of(place, i.wave, Opcode::LoadSmall);
         for position in lane_positions(self.machine, lane, range.len() as u64) {
             let source = self.lwe(work.sources[range.start + position as usize]);
             let read = self.in_set(layout.small_in, entry, self.set_of(position), sizes.small, source);
             vectors.operands[0].push(read);
-            vectors.results.push(self.amounts_in(place, slot, u64::from(i.entry), position));
+            vectors.results.push(self.amounts_in(place, wave, u64::from(i.entry), position));
         }
         vectors
     }
@@ -151,13 +151,13 @@ impl Places<'_> {
     fn sample_extract(&self, place: &GroupPlace<'_>, i: &Instruction, lane: u64) -> Vectors {
         let layout = &self.streams.layout;
         let sizes = &layout.sizes;
-        let slot = u64::from(i.slot);
+        let wave = u64::from(i.wave);
         let mut vectors =
             Vectors::new(self.chip.kinds.sample_extract, u64::from(i.count) * (sizes.large_dimension + 1));
         let Work::Bootstraps(work) = &self.streams.works[place.group.work] else { return vectors };
-        let range = slot_range(self.machine, place.group, slot);
+        let range = wave_range(self.machine, place.group, wave);
         let mut nodes = place.group.nodes.clone().map(|node| &self.streams.nodes[node as usize].instruction);
-        let store = nodes.find(|s| s.opcode == Opcode::StoreAccumulators && s.slot == i.slot && s.part == i.part);
+        let store = nodes.find(|s| s.opcode == Opcode::StoreAccumulators && s.wave == i.wave && s.part == i.part);
         let out_entry = store.map_or(0, |store| u64::from(store.entry));
         for position in lane_positions(self.machine, lane, range.len() as u64) {
             if position % self.machine.rows / layout.store_rows != u64::from(i.part) {
@@ -166,7 +166,7 @@ impl Places<'_> {
             let from = self.rotated_at(out_entry, position);
             for polynomial in 0..sizes.polynomials {
                 let iterations = sizes.lwe_dimension as u32;
-                let value = self.accumulator(place, slot, position, polynomial, iterations);
+                let value = self.accumulator(place, wave, position, polynomial, iterations);
                 let at = from + polynomial * sizes.polynomial;
                 let mut read = access(self.chip.shared, at, sizes.polynomial, value, (0, 0), Order::Any);
                 // Of the body polynomial, the constant coefficient alone is read.
@@ -208,11 +208,11 @@ impl Places<'_> {
         let tiles = sizes.large_dimension / layout.tile_elements;
         let tile = u64::from(i.part);
         let positions = self.machine.positions();
-        for slot in 0..u64::from(place.group.count).div_ceil(positions) {
-            let range = slot_range(self.machine, place.group, slot);
+        for wave in 0..u64::from(place.group.count).div_ceil(positions) {
+            let range = wave_range(self.machine, place.group, wave);
             let entry = match &self.streams.works[place.group.work] {
-                Work::Bootstraps(_) => self.entry_of(place, slot as u8, Opcode::SampleExtract),
-                _ => self.entry_of(place, slot as u8, Opcode::LoadLarge),
+                Work::Bootstraps(_) => self.entry_of(place, wave as u8, Opcode::SampleExtract),
+                _ => self.entry_of(place, wave as u8, Opcode::LoadLarge),
             };
             for position in lane_positions(self.machine, lane, range.len() as u64) {
                 let element = range.start + position as usize;
@@ -226,7 +226,7 @@ impl Places<'_> {
                     iteration: tile as u32,
                     index: i.operation,
                 };
-                let number = slot * positions + position;
+                let number = wave * positions + position;
                 let passing = |value| {
                     let mut sum = in_order(self.switched(number, value));
                     sum.bytes *= switch_blocks(self.machine, layout);
@@ -257,7 +257,7 @@ impl Places<'_> {
         (0..).zip(order).map(section).filter(|rows| rows.bytes > 0).collect()
     }
 
-    /// Place in Private-B of the sum of ciphertext `number` of a group, by slots and positions.
+    /// Place in Private-B of the sum of ciphertext `number` of a group, by waves and positions.
     pub(super) fn switched(&self, number: u64, value: Value) -> Access {
         let layout = &self.streams.layout;
         let positions = self.machine.positions();

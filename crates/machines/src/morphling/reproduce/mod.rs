@@ -214,7 +214,7 @@ impl Bench<'_> {
                 &id,
                 rate.map(|rate| positions as f64 / rate * 1e3),
                 &Basis::IDENTITY,
-                "the time that the XPUs spend on 16 ciphertexts, one a row, while three other slots hide their \
+                "the time that the XPUs spend on 16 ciphertexts, one a row, while three other waves hide their \
                  latency: 16 over the throughput above. No ciphertext passes in that \
                  time, see the batches of 16 and 64. Published with two digits",
             );
@@ -231,7 +231,7 @@ impl Bench<'_> {
                           key's way through two channels";
             self.table.beside(&id, place, time, &basis, reason);
             let place = cell("latency of a batch of 64", "ms");
-            let reason = "first load to last store; four slots share each key";
+            let reason = "first load to last store; four waves share each key";
             self.table.beside(&id, place, milliseconds(group), &basis, reason);
         }
         Ok(())

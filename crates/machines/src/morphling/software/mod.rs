@@ -1,4 +1,4 @@
-//! The software scheduler (section V-E): cuts a program's work into groups of 64 ciphertexts, four slots of one ciphertext
+//! The software scheduler (section V-E): cuts a program's work into groups of 64 ciphertexts, four waves of one ciphertext
 //! a row, and writes the instruction streams with what each instruction waits for: the ciphertexts that it reads, and the
 //! ring-buffer entry that it fills.
 //!
@@ -176,7 +176,7 @@ enum Buffer {
     LinearSums,
 }
 
-/// Lane group of position `position` in a slot.
+/// Lane group of position `position` in a wave.
 pub fn lane_group(machine: &Morphling, position: u64) -> u64 {
     position * machine.lane_groups / machine.positions()
 }
@@ -226,8 +226,8 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
                 }
                 rotations.push((lookups, bootstraps.blind_rotation));
                 lookups += bootstraps.sources.len() as u32;
-                let slots = bootstraps.tables.chunks(machine.positions() as usize);
-                tables = slots.map(|slot| distinct(slot).len() as u64).max().unwrap_or(1).max(tables);
+                let waves = bootstraps.tables.chunks(machine.positions() as usize);
+                tables = waves.map(|wave| distinct(wave).len() as u64).max().unwrap_or(1).max(tables);
             }
             Work::Linear(_) => linear = true,
             Work::KeySwitches(_) => {}
@@ -282,7 +282,7 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
 
 impl Writer<'_> {
     fn in_groups(&mut self, work: usize, count: usize, mut body: impl FnMut(&mut Self, &mut Group)) {
-        let size = (self.machine.positions() * self.streams.layout.slots) as u32;
+        let size = (self.machine.positions() * self.streams.layout.waves) as u32;
         for first in (0..count as u32).step_by(size as usize) {
             let nodes = self.streams.nodes.len() as u32;
             let count = size.min(count as u32 - first);
@@ -321,7 +321,7 @@ impl Writer<'_> {
         Instruction {
             opcode,
             unit: 0,
-            slot: 0,
+            wave: 0,
             entry: 0,
             count: 0,
             part: 0,
@@ -400,20 +400,20 @@ impl Writer<'_> {
         items.iter().filter_map(|item| self.stored.get(item)).map(|&node| Wait::all(node)).collect()
     }
 
-    /// Elements of slot `slot` of `group`, as a range of the work's elements.
-    fn slot_range(&self, group: &Group, slot: u64) -> Range<usize> {
-        slot_range(self.machine, group, slot)
+    /// Elements of wave `wave` of `group`, as a range of the work's elements.
+    fn wave_range(&self, group: &Group, wave: u64) -> Range<usize> {
+        wave_range(self.machine, group, wave)
     }
 
     fn bootstrap_group(&mut self, work: &Bootstraps, group: &mut Group) {
         let layout = self.streams.layout;
         let sizes = layout.sizes;
         let positions = self.machine.positions();
-        let slots = u64::from(group.count).div_ceil(positions);
+        let waves = u64::from(group.count).div_ceil(positions);
         let half = group.sequence % layout.halves;
         let mut loads = Vec::new();
-        for slot in 0..slots {
-            loads.push(self.load_slot(work, group, slot, half));
+        for wave in 0..waves {
+            loads.push(self.load_wave(work, group, wave, half));
         }
         if !std::mem::replace(&mut self.has_twiddles, true) {
             loads.push(self.twiddles(group));
@@ -429,10 +429,10 @@ impl Writer<'_> {
         let rotation = self.push(rotate, Unit::Array, waits, 0, 0, Priority::Rotation);
         group.rotation = Some(rotation);
         let extracted: Vec<Vec<Wait>> =
-            (0..slots).map(|slot| self.extract_slot(work, group, slot, half, rotation)).collect();
+            (0..waves).map(|wave| self.extract_wave(work, group, wave, half, rotation)).collect();
         if let Some(switched) = &work.switched {
-            let sources: Vec<(u64, Vec<Wait>)> = (0..slots).zip(extracted).collect();
-            self.switch(switched, group, sources, self.large_count - slots);
+            let sources: Vec<(u64, Vec<Wait>)> = (0..waves).zip(extracted).collect();
+            self.switch(switched, group, sources, self.large_count - waves);
         }
     }
 
@@ -452,10 +452,10 @@ impl Writer<'_> {
         self.push(fill, Unit::Array, vec![Wait::all(loaded)], occupancy, KEY_HOP as u32, Priority::Rotation)
     }
 
-    fn load_slot(&mut self, work: &Bootstraps, group: &Group, slot: u64, half: u64) -> u32 {
+    fn load_wave(&mut self, work: &Bootstraps, group: &Group, wave: u64, half: u64) -> u32 {
         let layout = self.streams.layout;
         let sizes = layout.sizes;
-        let range = self.slot_range(group, slot);
+        let range = self.wave_range(group, wave);
         let count = range.len() as u64;
         let small_entry = self.small_count % layout.small_in.entries;
         self.small_count += 1;
@@ -463,7 +463,7 @@ impl Writer<'_> {
         self.shared_in_count += 1;
 
         let mut load = self.blank(Opcode::LoadSmall, group);
-        load.slot = slot as u8;
+        load.wave = wave as u8;
         load.entry = small_entry as u8;
         load.first = range.start as u32;
         load.count = count as u16;
@@ -505,7 +505,7 @@ impl Writer<'_> {
         }
         self.users.insert(Buffer::SmallIn(small_entry), switched.clone());
 
-        let resident = half * layout.slots + slot;
+        let resident = half * layout.waves + wave;
         let mut fill = Instruction { opcode: Opcode::LoadAccumulators, ..table };
         fill.unit = self.machine.xpus as u8;
         fill.entry = resident as u8;
@@ -524,14 +524,14 @@ impl Writer<'_> {
         filled
     }
 
-    fn extract_slot(&mut self, work: &Bootstraps, group: &Group, slot: u64, half: u64, rotation: u32) -> Vec<Wait> {
+    fn extract_wave(&mut self, work: &Bootstraps, group: &Group, wave: u64, half: u64, rotation: u32) -> Vec<Wait> {
         let layout = self.streams.layout;
         let sizes = layout.sizes;
-        let range = self.slot_range(group, slot);
+        let range = self.wave_range(group, wave);
         let count = range.len() as u64;
         let large_entry = self.large_count % layout.large.entries;
         self.large_count += 1;
-        let resident = half * layout.slots + slot;
+        let resident = half * layout.waves + wave;
         let (mut stores, mut extracts) = (Vec::new(), Vec::new());
         let parts = self.machine.rows / layout.store_rows;
         for part in 0..parts {
@@ -544,7 +544,7 @@ impl Writer<'_> {
             self.shared_out_count += 1;
             let mut store = self.blank(Opcode::StoreAccumulators, group);
             store.unit = self.machine.xpus as u8;
-            store.slot = slot as u8;
+            store.wave = wave as u8;
             store.part = part as u16;
             store.entry = out_entry as u8;
             store.first = range.start as u32;
@@ -557,7 +557,7 @@ impl Writer<'_> {
                 .max()
                 .unwrap_or(0);
             let mut waits = self.free(Buffer::SharedOut(out_entry));
-            waits.push(Wait { node: rotation, slot: Some(slot as u8) });
+            waits.push(Wait { node: rotation, wave: Some(wave as u8) });
             let moved = (busiest * sizes.accumulator, layout.shared_out.entry_bytes);
             let stored = self.link(store, waits, moved, Priority::Rest);
             stores.push(Wait::all(stored));
@@ -585,7 +585,7 @@ impl Writer<'_> {
         self.users.insert(Buffer::Resident(resident), stores);
         if work.keeps_extracted {
             let items = &work.extracted[range];
-            let node = self.store(Opcode::StoreLarge, group, slot, large_entry, items, extracts.clone(), sizes.large);
+            let node = self.store(Opcode::StoreLarge, group, wave, large_entry, items, extracts.clone(), sizes.large);
             self.users.insert(Buffer::Large(large_entry), vec![Wait::all(node)]);
         } else {
             self.users.insert(Buffer::Large(large_entry), Vec::new());
@@ -598,14 +598,14 @@ impl Writer<'_> {
         &mut self,
         opcode: Opcode,
         group: &Group,
-        slot: u64,
+        wave: u64,
         entry: u64,
         items: &[Item],
         waits: Vec<Wait>,
         bytes: u64,
     ) -> u32 {
         let mut store = self.blank(opcode, group);
-        store.slot = slot as u8;
+        store.wave = wave as u8;
         store.entry = entry as u8;
         store.operation = items.first().map_or(0, |item| item.op);
         store.first = items.first().map_or(0, |item| item.element);
@@ -622,14 +622,14 @@ impl Writer<'_> {
     fn switch_group(&mut self, work: &KeySwitches, group: &mut Group) {
         let layout = self.streams.layout;
         let sizes = layout.sizes;
-        let slots = u64::from(group.count).div_ceil(self.machine.positions());
+        let waves = u64::from(group.count).div_ceil(self.machine.positions());
         let mut sources = Vec::new();
-        for slot in 0..slots {
-            let range = self.slot_range(group, slot);
+        for wave in 0..waves {
+            let range = self.wave_range(group, wave);
             let entry = self.large_count % layout.large.entries;
             self.large_count += 1;
             let mut load = self.blank(Opcode::LoadLarge, group);
-            load.slot = slot as u8;
+            load.wave = wave as u8;
             load.entry = entry as u8;
             load.first = range.start as u32;
             load.count = range.len() as u16;
@@ -639,9 +639,9 @@ impl Writer<'_> {
             let mut waits = self.free(Buffer::Large(entry));
             waits.extend(self.producers(&work.sources[range]));
             waits.push(Wait::all(self.fetch));
-            sources.push((slot, vec![Wait::all(self.dma(load, waits, Priority::Rest))]));
+            sources.push((wave, vec![Wait::all(self.dma(load, waits, Priority::Rest))]));
         }
-        self.switch(&work.results, group, sources, self.large_count - slots);
+        self.switch(&work.results, group, sources, self.large_count - waves);
     }
 
     /// Key switch of a group whose ciphertexts lie in the entries of `large` from number `first_entry` on.
@@ -693,8 +693,8 @@ impl Writer<'_> {
             self.users.insert(Buffer::Tile(entry), readers);
         }
         let done: Vec<Wait> = last.into_iter().flatten().map(Wait::all).collect();
-        for (slot, _) in sources {
-            let entry = Buffer::Large((first_entry + slot) % layout.large.entries);
+        for (wave, _) in sources {
+            let entry = Buffer::Large((first_entry + wave) % layout.large.entries);
             self.users.entry(entry).or_default().extend(done.iter().copied());
         }
         let range = group.first as usize..(group.first + group.count) as usize;
@@ -728,20 +728,20 @@ fn switch_cycles(machine: &Morphling, layout: &Layout) -> u32 {
     (digits + rows * vectors).max(machine.load_cycles(loads)).max(in_turn) as u32
 }
 
-/// Elements of slot `slot` of `group`, as a range of its work's elements.
-pub fn slot_range(machine: &Morphling, group: &Group, slot: u64) -> Range<usize> {
+/// Elements of wave `wave` of `group`, as a range of its work's elements.
+pub fn wave_range(machine: &Morphling, group: &Group, wave: u64) -> Range<usize> {
     let positions = machine.positions() as usize;
-    let start = group.first as usize + slot as usize * positions;
+    let start = group.first as usize + wave as usize * positions;
     start..(start + positions).min((group.first + group.count) as usize)
 }
 
-/// Ciphertexts of a group of `count` that lane group `lane` serves, over all slots.
+/// Ciphertexts of a group of `count` that lane group `lane` serves, over all waves.
 fn group_lane_count(machine: &Morphling, lane: u64, count: u64) -> u64 {
     let positions = machine.positions();
-    let slots = count.div_ceil(positions);
-    let served = |slot: u64| {
-        let range = lane_positions(machine, lane, positions.min(count - slot * positions));
+    let waves = count.div_ceil(positions);
+    let served = |wave: u64| {
+        let range = lane_positions(machine, lane, positions.min(count - wave * positions));
         range.end - range.start
     };
-    (0..slots).map(served).sum()
+    (0..waves).map(served).sum()
 }

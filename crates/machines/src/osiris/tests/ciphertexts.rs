@@ -5,7 +5,7 @@ use crate::audit::residue::audit;
 use crate::audit::residue::rounds::{audit_whole, changes};
 use crate::engine::checker::check;
 use crate::engine::schedule::{Item, Schedule};
-use crate::osiris::machine::Osiris;
+use crate::osiris::machine::{Osiris, StepsBy};
 use crate::osiris::meaning::Names;
 use crate::osiris::replay::{replay, replay_rounds};
 use crate::osiris::rounds::Body;
@@ -130,6 +130,20 @@ fn a_matrix_times_a_vector_decrypts_with_each_hoisting() {
         check_program(&product, "osiris-I", &hoisted(hoisting), 22.3);
     }
     check_program(&product, "osiris-I", &limb_by_limb(paper()), 22.3);
+}
+
+#[test]
+fn the_diagonal_method_has_a_rotation_for_each_diagonal_and_decrypts() {
+    let set = sets::parameters("osiris-I").expect("a set");
+    let factors = |offset: i64| (0..8192).map(move |slot| Complex::new(((slot * 5 + offset) % 11) as f64 / 40.0, 0.0));
+    let by_offset = (-3..=3).map(|offset| (offset, Values::Complex(factors(offset).collect()))).collect();
+    let matrix = Arc::new(Diagonals { by_offset });
+    let product = program(1 << 13, 5, |builder, x| builder.linear_transform(x, Arc::clone(&matrix)).expect("a matrix"));
+    for hoisting in [Hoisting::None, Hoisting::Double] {
+        let machine = Osiris { steps: StepsBy::Diagonals, ..hoisted(hoisting) };
+        assert_eq!(lowered(&product, &set, &machine).keys.len(), 6, "{hoisting:?}");
+        check_program(&product, "osiris-I", &machine, 22.0);
+    }
 }
 
 #[test]

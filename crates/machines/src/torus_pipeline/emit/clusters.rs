@@ -16,7 +16,7 @@ use polyfabric_program::tfhe::kernel::OpKind;
 struct Assignment<'a> {
     core: &'a Core,
     ciphertext: u32,
-    slot: u64,
+    wave: u64,
     /// The buffer behind the multipliers that its sums are in.
     sums: u64,
     operation: u32,
@@ -83,8 +83,8 @@ impl Emitter<'_> {
             },
         );
         self.iteration(epoch, work, steps, last as u32, &rotation.last, base);
-        for (slot, &start) in (0..).zip(&rotation.extractions) {
-            self.extraction(epoch, work, slot, start - base);
+        for (wave, &start) in (0..).zip(&rotation.extractions) {
+            self.extraction(epoch, work, wave, start - base);
         }
     }
 
@@ -147,14 +147,14 @@ impl Emitter<'_> {
     ) {
         self.load_key(work.blind_rotation, number, steps, times, base);
         let chip = self.chip.clone();
-        for (slot, starts) in (0..).zip(&times.slots) {
-            let (drains, sums) = (&times.drains[slot as usize], u64::from(times.sums[slot as usize]));
+        for (wave, starts) in (0..).zip(&times.waves) {
+            let (drains, sums) = (&times.drains[wave as usize], u64::from(times.sums[wave as usize]));
             let assignments: Vec<Assignment<'_>> = self
-                .assignments(epoch, slot)
+                .assignments(epoch, wave)
                 .map(|(core, ciphertext)| Assignment {
                     core: &chip.cores[core],
                     ciphertext,
-                    slot,
+                    wave,
                     sums,
                     operation: work.blind_rotation,
                     iteration: number,
@@ -203,7 +203,7 @@ impl Emitter<'_> {
         order: Order,
     ) -> Access {
         let sizes = self.tasks.layout.sizes;
-        let at = self.tasks.layout.resident.entry(assignment.slot) + u64::from(polynomial) * sizes.polynomial;
+        let at = self.tasks.layout.resident.entry(assignment.wave) + u64::from(polynomial) * sizes.polynomial;
         let name = index(assignment.operation, polynomial as usize);
         let value = self.named(self.chip.classes.accumulator, assignment.ciphertext, iteration, name);
         access(assignment.core.local, at, sizes.polynomial, value, span, order)
@@ -254,7 +254,7 @@ impl Emitter<'_> {
             }
             let name = index(assignment.operation, 0);
             let amounts = self.named(classes.rotations, assignment.ciphertext, Value::NONE, name);
-            let at = self.tasks.layout.rotations(assignment.slot);
+            let at = self.tasks.layout.rotations(assignment.wave);
             let mut amounts = access(core.local, at, sizes.rotations, amounts, (0, 0), Order::Any);
             amounts.bytes = COEFFICIENT_BYTES;
             reads.push(amounts);
@@ -364,17 +364,17 @@ impl Emitter<'_> {
         self.on_unit(assignment, unit, (start + c.backward, c.drain), work, (reads, writes));
     }
 
-    /// The finished accumulators of a slot, as they come, to the key-switch clusters' memory.
-    fn extraction(&mut self, epoch: &Epoch, work: &Bootstraps, slot: u64, start: i64) {
+    /// The finished accumulators of a wave, as they come, to the key-switch clusters' memory.
+    fn extraction(&mut self, epoch: &Epoch, work: &Bootstraps, wave: u64, start: i64) {
         let c = self.timeline.steps;
         let layout = self.tasks.layout;
         let sizes = layout.sizes;
         let kind = self.chip.kinds.extract;
         let chip = self.chip.clone();
-        for (core, ciphertext) in self.assignments(epoch, slot) {
+        for (core, ciphertext) in self.assignments(epoch, wave) {
             let core = &chip.cores[core];
             let iteration = sizes.lwe_dimension as u32;
-            let assignment = Assignment { core, ciphertext, slot, sums: 0, operation: work.blind_rotation, iteration };
+            let assignment = Assignment { core, ciphertext, wave, sums: 0, operation: work.blind_rotation, iteration };
             let mut reads = Vec::new();
             for polynomial in 0..sizes.polynomials as u32 {
                 let mut read =
@@ -386,7 +386,7 @@ impl Emitter<'_> {
                 reads.push(read);
             }
             let item = work.extracted[ciphertext as usize];
-            let at = layout.large.entry(slot);
+            let at = layout.large.entry(wave);
             let write = access(core.local, at, sizes.large, self.lwe(item), (1, c.extraction()), Order::Any);
             let work = sizes.large_dimension + 1;
             let action = Action { resource: core.extractor, start, occupancy: c.extraction(), work, parts: 1 };
@@ -464,17 +464,17 @@ impl Emitter<'_> {
             let (mut reads, mut writes) =
                 (vec![Access { place: Place { memory: core.tile, ..tile.place }, ..tile }], Vec::new());
             let mut count = 0;
-            for slot in 0..epoch.slots(self.machine) {
-                let Some((_, element)) = self.assignments(epoch, slot).find(|&(core, _)| core == c) else { continue };
+            for wave in 0..epoch.waves(self.machine) {
+                let Some((_, element)) = self.assignments(epoch, wave).find(|&(core, _)| core == c) else { continue };
                 count += 1;
                 let item = sources[element as usize];
                 let mut source =
-                    access(core.local, layout.large.entry(slot), sizes.large, self.lwe(item), span, Order::Any);
+                    access(core.local, layout.large.entry(wave), sizes.large, self.lwe(item), span, Order::Any);
                 source.bytes = layout.tile_elements * COEFFICIENT_BYTES;
                 reads.push(source);
                 let sum = |taken: u32| self.named(chip.classes.switch_sum, element, taken, index(operation, 0));
                 let place =
-                    |value, span| access(core.local, layout.sums.entry(slot), sizes.small, value, span, Order::Stream);
+                    |value, span| access(core.local, layout.sums.entry(wave), sizes.small, value, span, Order::Stream);
                 if number > 0 {
                     reads.push(place(sum(number), span));
                 }
@@ -526,7 +526,7 @@ impl Emitter<'_> {
         let bytes = bytes_of(layer);
         let (occupancy, latency) = (task.occupancy, self.timeline.steps.switch);
         let (span, late) = ((0, occupancy - 1), (latency - 1, latency + occupancy - 2));
-        let pass = task.slot as u32;
+        let pass = task.wave as u32;
         let op =
             |kind, ciphertext| OpRef { kind, kernel_op: layer.op, body_op: Value::NONE, ciphertext, iteration: pass };
         let at = layout.operands.entry(task.entry);

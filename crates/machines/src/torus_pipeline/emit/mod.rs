@@ -73,7 +73,7 @@ impl Emitter<'_> {
                 let task = &self.tasks.tasks[index as usize];
                 let parts = self.timeline.parts.get(&index).map_or(&[][..], Vec::as_slice);
                 let parts: Vec<Part> = parts.iter().map(|part| Part { start: part.start - base, ..*part }).collect();
-                let what = (task.action, task.slot, task.entry, task.first - first, task.count, task.ends);
+                let what = (task.action, task.wave, task.entry, task.first - first, task.count, task.ends);
                 (what, self.timeline.starts[index as usize] - base, parts)
             })
         };
@@ -152,8 +152,8 @@ impl Emitter<'_> {
         Value { class, ciphertext, iteration, index }
     }
 
-    /// Elements of a slot with the cores that they are on.
-    fn assignments(&self, epoch: &Epoch, slot: u64) -> impl Iterator<Item = (usize, u32)> + use<> {
-        epoch.elements(self.machine, slot).enumerate()
+    /// Elements of a wave with the cores that they are on.
+    fn assignments(&self, epoch: &Epoch, wave: u64) -> impl Iterator<Item = (usize, u32)> + use<> {
+        epoch.elements(self.machine, wave).enumerate()
     }
 }

@@ -90,7 +90,7 @@ impl Emitter<'_> {
             }
             (Action::StoreSums, Work::Linear(layer)) => {
                 let at = layout.outgoing.entry(task.entry);
-                let of = |core| core_rows(self.machine, elements.clone(), core).nth(task.slot as usize);
+                let of = |core| core_rows(self.machine, elements.clone(), core).nth(task.wave as usize);
                 let rows = (0..self.machine.cores).filter_map(|core| Some((core, of(core)?)));
                 let item = |row: usize| Item { op: layer.op, element: row as u32 };
                 rows.map(|(core, row)| store(at + core * self.stride(), item(row))).collect()
@@ -124,7 +124,7 @@ impl Emitter<'_> {
         ((0, cycles - 1), (late, late + cycles - 1))
     }
 
-    /// A slot to the local scratchpads: rotation amounts first, then the accumulators.
+    /// A wave to the local scratchpads: rotation amounts first, then the accumulators.
     pub(super) fn admit(&mut self, epoch: &Epoch, index_of: u32, start: i64) {
         let tasks = self.tasks;
         let task = &tasks.tasks[index_of as usize];
@@ -134,10 +134,10 @@ impl Emitter<'_> {
         let tables = self.epoch_tables(epoch);
         let incoming = layout.incoming.entry(task.entry);
         let chip = self.chip.clone();
-        for (c, element) in self.assignments(epoch, task.slot) {
+        for (c, element) in self.assignments(epoch, task.wave) {
             let core = &chip.cores[c];
             let amounts = self.named(chip.classes.rotations, element, Value::NONE, index(work.blind_rotation, 0));
-            let at = layout.rotations(task.slot);
+            let at = layout.rotations(task.wave);
             let cycles = sizes.small.div_ceil(self.machine.link) as i64;
             let (span, late) = self.admission(cycles);
             let source = self.lwe(work.sources[element as usize]);
@@ -162,7 +162,7 @@ impl Emitter<'_> {
             let polynomials = (0..sizes.polynomials).map(|polynomial| {
                 let name = index(work.blind_rotation, polynomial as usize);
                 let value = self.named(chip.classes.accumulator, element, 0, name);
-                let at = layout.resident.entry(task.slot) + polynomial * sizes.polynomial;
+                let at = layout.resident.entry(task.wave) + polynomial * sizes.polynomial;
                 access(core.local, at, sizes.polynomial, value, (late.0 + 1, late.1 + 1), Order::Any)
             });
             let writes = polynomials.collect();
@@ -171,7 +171,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A slot under the large key to the local scratchpads.
+    /// A wave under the large key to the local scratchpads.
     pub(super) fn admit_large(&mut self, epoch: &Epoch, index_of: u32, start: i64) {
         let tasks = self.tasks;
         let task = &tasks.tasks[index_of as usize];
@@ -180,18 +180,18 @@ impl Emitter<'_> {
         let large = layout.sizes.large;
         let cycles = large.div_ceil(self.machine.link) as i64;
         let (span, late) = self.admission(cycles);
-        for (c, element) in self.assignments(epoch, task.slot) {
+        for (c, element) in self.assignments(epoch, task.wave) {
             let (admission, local) = (self.chip.cores[c].admission, self.chip.cores[c].local);
             let value = self.lwe(work.sources[element as usize]);
             let from = layout.incoming.entry(task.entry) + c as u64 * self.stride();
             let reads = vec![between(self.in_global(from, large, value), span)];
-            let writes = vec![access(local, layout.large.entry(task.slot), large, value, late, Order::Any)];
+            let writes = vec![access(local, layout.large.entry(task.wave), large, value, late, Order::Any)];
             let op = self.op(self.chip.kinds.admit, work.results[element as usize].op, element);
             self.event((admission, op), start, cycles, Moves { reads, writes }, large);
         }
     }
 
-    /// A slot of results, or a row of sums of each core, to the global scratchpad.
+    /// A wave of results, or a row of sums of each core, to the global scratchpad.
     pub(super) fn send(&mut self, epoch: &Epoch, index_of: u32, start: i64) {
         let tasks = self.tasks;
         let task = &tasks.tasks[index_of as usize];
@@ -202,8 +202,8 @@ impl Emitter<'_> {
             (Action::ReturnSums, Work::Linear(layer)) => {
                 let rows = task.first as usize..(task.first + task.count) as usize;
                 let bytes = bytes_of(layer);
-                let at = layout.linear.offset + task.slot * bytes;
-                let of = |core: usize| core_rows(self.machine, rows.clone(), core as u64).nth(task.slot as usize);
+                let at = layout.linear.offset + task.wave * bytes;
+                let of = |core: usize| core_rows(self.machine, rows.clone(), core as u64).nth(task.wave as usize);
                 let rows = (0..self.machine.cores as usize).filter_map(|core| Some((core, of(core)?)));
                 let item = |row: usize| Item { op: layer.op, element: row as u32 };
                 rows.map(|(core, row)| (core, item(row), local(core), at, bytes)).collect()
@@ -213,8 +213,8 @@ impl Emitter<'_> {
                 let items = results(work, small);
                 let (ring, bytes) =
                     if small { (layout.sums, layout.sizes.small) } else { (layout.large, layout.sizes.large) };
-                let at = ring.entry(task.slot);
-                let assignments = self.assignments(epoch, task.slot);
+                let at = ring.entry(task.wave);
+                let assignments = self.assignments(epoch, task.wave);
                 assignments.map(|(core, element)| (core, items[element as usize], local(core), at, bytes)).collect()
             }
         };

@@ -5,8 +5,8 @@ use super::{
     op_name,
 };
 use crate::Location;
-use crate::names::name_problem;
 use polyfabric_kernels::cancel;
+use polyfabric_schemes::port::name_problem;
 use std::collections::HashSet;
 use std::sync::Arc;
 

@@ -184,9 +184,4 @@ impl OpKind {
             Self::ModDown { .. } => "mod_down",
         }
     }
-
-    /// Whether the operation has a body of others.
-    pub fn is_composite(&self) -> bool {
-        matches!(self, Self::ModUp { .. } | Self::InnerProduct { .. } | Self::ModDown { .. })
-    }
 }

@@ -153,14 +153,6 @@ impl Chain {
         Ok(Self { scheme, degree, moduli: moduli.into(), limbs_at: limbs_at.to_vec(), scales: Vec::new() })
     }
 
-    /// The same chain with other scales from `level` on upwards: a bootstrapping's own levels need not follow the rule.
-    pub fn with_scales_from(mut self, level: usize, scales: &[Scale]) -> Self {
-        for (slot, &scale) in self.scales.iter_mut().skip(level).zip(scales) {
-            *slot = scale;
-        }
-        self
-    }
-
     /// The scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme

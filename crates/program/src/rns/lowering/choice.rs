@@ -64,6 +64,8 @@ pub enum StepRule {
     Rates(StepRates),
     /// Baby steps from 0 to one less than that, a power of two.
     Width(u32),
+    /// A rotation for each diagonal, and no giant step: the diagonal method.
+    Diagonals,
     /// What a machine finds by trying the product alone with each width.
     Search(Search),
 }

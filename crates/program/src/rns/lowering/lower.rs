@@ -175,22 +175,6 @@ pub struct KeyFailure {
     pub problem: String,
 }
 
-/// How often a key is used, and where: a machine's hint traffic.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HintUse {
-    /// Inner products with it, by the number of limbs of Q that the ciphertext has.
-    pub by_limbs: BTreeMap<usize, usize>,
-    /// The nodes that use it, each once.
-    pub nodes: Vec<NodeId>,
-}
-
-impl HintUse {
-    /// Inner products with it.
-    pub fn uses(&self) -> usize {
-        self.by_limbs.values().sum()
-    }
-}
-
 /// Whether `keys` has all keys that `kernel` reads, which `program` was lowered to, with all rows and limbs.
 ///
 /// # Errors
@@ -218,25 +202,6 @@ pub fn check_keys(program: &Program, kernel: &KernelProgram, keys: &KeySet) -> s
         }
     }
     Ok(())
-}
-
-impl Lowered {
-    /// How often each key is used, at which sizes, by which nodes.
-    pub fn hints(&self) -> BTreeMap<KeyId, HintUse> {
-        let special = LimbSet::new(self.choice.gadget.special.iter().copied());
-        let mut hints = BTreeMap::<KeyId, HintUse>::new();
-        for op in &self.kernel.ops {
-            if let OpKind::InnerProduct { key, .. } = &op.kind {
-                let hint = hints.entry(*key).or_default();
-                let limbs = self.kernel.value(op.results[0]).limbs.difference(&special).len();
-                *hint.by_limbs.entry(limbs).or_default() += 1;
-                if let Some(origin) = op.origin.filter(|origin| !hint.nodes.contains(origin)) {
-                    hint.nodes.push(origin);
-                }
-            }
-        }
-        hints
-    }
 }
 
 struct Pass<'a> {

@@ -32,7 +32,7 @@ pub use choose::{Cheapest, NoKeySwitch, SPARE_BITS, Weighed, Work, fewest_produc
 pub use error::LoweringError;
 pub use key_switch::Digits;
 pub use linear_transform::{BabyStepCosts, PreparedTransform, StepChooser, Steps};
-pub use lower::{HintUse, KeyFailure, Lowered, NodeState, Port, Target, check_keys, lower, lower_within};
+pub use lower::{KeyFailure, Lowered, NodeState, Port, Target, check_keys, lower, lower_within};
 pub use plaintext::PlaintextEncoder;
 pub use polynomial::{monomial_to_chebyshev, polynomial_depth};
 pub use profile::{Behind, Points, Profile};

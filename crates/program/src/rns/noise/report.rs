@@ -1,4 +1,4 @@
-//! The error of every node of a lowered program: its bound, and what was measured.
+//! The error of every node of a lowered program: its bound.
 
 use crate::location::place;
 use crate::rns::homomorphic::{NodeId, Program, op_name};
@@ -31,8 +31,6 @@ pub struct NodeReport {
     pub magnitude: f64,
     /// Bits between the largest phase and half of the modulus: below 0 the message may wrap around.
     pub headroom: f64,
-    /// The largest error of a slot that was measured against the clear twin.
-    pub measured: Option<f64>,
 }
 
 /// What a node did that it should not have.
@@ -83,22 +81,6 @@ pub enum NoiseFailure {
         /// What helps with this gadget.
         remedy: &'static str,
     },
-    /// An error above its bound was measured: a defect of this project, or a wrong bound of an input.
-    #[error(
-        "{place}{op} {node}: an error of 2^{measured:.1} was measured, above its bound 2^{bound:.1}; check that the inputs are within their bounds, and report it if they are"
-    )]
-    Measured {
-        /// "file:line: ", or nothing.
-        place: String,
-        /// The operation.
-        op: &'static str,
-        /// The node.
-        node: NodeId,
-        /// log2 of the measured error.
-        measured: f64,
-        /// log2 of the bound.
-        bound: f64,
-    },
 }
 
 /// The errors of a program's nodes, in order.
@@ -135,19 +117,10 @@ impl NoiseReport {
                 spread_bound,
                 magnitude: state.magnitude,
                 headroom: chain.log2_modulus(state.level) - 1.0 - (state.scale.real() * state.magnitude).log2(),
-                measured: None,
             }
         };
         let special_primes = lowered.choice.gadget.special.len();
         Self { nodes: lowered.nodes.iter().map(node).collect(), special_primes }
-    }
-
-    /// The same with measured errors, the largest of any slot.
-    pub fn with_measured(mut self, measured: &BTreeMap<NodeId, f64>) -> Self {
-        for node in &mut self.nodes {
-            node.measured = measured.get(&node.node).copied();
-        }
-        self
     }
 
     /// One node's.
@@ -210,25 +183,6 @@ impl NoiseReport {
         })
     }
 
-    /// Whether every measured error is within its bound.
-    ///
-    /// # Errors
-    /// [`NoiseFailure::Measured`] of the first node where it is not.
-    pub fn check(&self) -> Result<(), NoiseFailure> {
-        for node in &self.nodes {
-            if let Some(measured) = node.measured.filter(|&measured| measured.is_nan() || measured > node.bound) {
-                return Err(NoiseFailure::Measured {
-                    place: node.place.clone(),
-                    op: node.op,
-                    node: node.node,
-                    measured: measured.log2(),
-                    bound: node.bound.log2(),
-                });
-            }
-        }
-        Ok(())
-    }
-
     /// The first node whose message may wrap around the modulus, by the bounds of the inputs.
     pub fn first_wrapping(&self) -> Option<&NodeReport> {
         self.nodes.iter().find(|node| node.headroom < 0.0)
@@ -250,14 +204,13 @@ impl fmt::Display for NoiseReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:>6}  {:<16} {:>5}  {:>9}  {:>9}  {:>9}  {:>8}  place",
-            "node", "operation", "level", "scale", "bound", "measured", "headroom"
+            "{:>6}  {:<16} {:>5}  {:>9}  {:>9}  {:>8}  place",
+            "node", "operation", "level", "scale", "bound", "headroom"
         )?;
         for node in &self.nodes {
-            let measured = node.measured.map_or("-".to_owned(), |measured| format!("2^{:.1}", measured.log2()));
             writeln!(
                 f,
-                "{:>6}  {:<16} {:>5}  {:>9}  {:>9}  {measured:>9}  {:>8.1}  {}",
+                "{:>6}  {:<16} {:>5}  {:>9}  {:>9}  {:>8.1}  {}",
                 node.node.to_string(),
                 node.op,
                 node.level,

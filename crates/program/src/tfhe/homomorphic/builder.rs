@@ -5,9 +5,9 @@ use super::{
     steps,
 };
 use crate::Location;
-use crate::names::name_problem;
 use crate::tfhe::matrix::Matrix;
 use polyfabric_kernels::cancel;
+use polyfabric_schemes::port::name_problem;
 use std::collections::HashSet;
 use std::sync::Arc;
 

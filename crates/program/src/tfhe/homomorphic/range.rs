@@ -46,7 +46,7 @@ impl Range {
     /// `lo`, `lo + stride`, .., the last not above `hi`; `None` when `lo > hi`, `stride < 1`, or a bound exceeds
     /// 2^40 in magnitude.
     pub fn with_stride(lo: i64, hi: i64, stride: i64) -> Option<Self> {
-        if lo > hi || stride < 1 || lo.abs() > LIMIT || hi.abs() > LIMIT {
+        if lo > hi || stride < 1 || [lo, hi].iter().any(|end| end.unsigned_abs() > LIMIT.unsigned_abs()) {
             return None;
         }
         let hi = hi - (hi - lo) % stride;
@@ -158,7 +158,11 @@ mod tests {
     #[test]
     fn bounds_are_refused_beyond_the_limit() {
         assert!(Range::new(1, 0).is_none());
-        assert!(Range::new(0, LIMIT + 1).is_none());
+        for far in [LIMIT + 1, i64::MAX, i64::MIN] {
+            assert!(Range::new(0.min(far), 0.max(far)).is_none());
+        }
+        // As it comes of text or a file.
+        assert!(Range::try_from((i64::MIN, 0, 1)).is_err());
         let wide = Range::new(0, LIMIT).unwrap();
         assert!(wide.checked_add(Range::point(1)).is_none());
         assert!(wide.checked_mul(i64::MAX).is_none());

@@ -3,10 +3,9 @@
 use super::encoding::{CodecError, decode_values, encode_values, named};
 use super::steps::{BOOLEAN_STEP, MAX_STEP, output_requirement};
 use super::{ElementType, MAX_LENGTH, NodeId, Program};
-use crate::names::{NAMES, name_problem};
 use crate::tfhe::kernel::{KernelProgram, ValueType};
 use polyfabric_kernels::Torus;
-use polyfabric_schemes::port::{Direction, Port, ProgramHash};
+use polyfabric_schemes::port::{Direction, NAMES, Port, ProgramHash, name_problem};
 use polyfabric_schemes::tfhe::LweKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

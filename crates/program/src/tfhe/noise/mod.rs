@@ -4,7 +4,7 @@
 //! variance is Σ w² V: inputs bring fresh noise, look-up results the blind rotation's (and, with the key switch
 //! after it, the key switch's). The means that all results share under one key add up as Σ w. What reads it adds the key switch (before) and
 //! the modulus switch. The look-up fails when the sum leaves the margin of its test polynomial; the program, when any look-up or output does.
-//! Figures are for every key that is used, unless an average is asked for ([`Keys`]).
+//! Figures are for every key that is used, but for the energy of its key switch's rows, unless an average is asked for ([`Keys`]).
 
 mod altered;
 mod choose;
@@ -19,7 +19,7 @@ pub use rates::Rates;
 use crate::Location;
 use crate::tfhe::dataflow::{Dataflow, DataflowError, OutputForms, Terms, log2_tables};
 use crate::tfhe::homomorphic::{ElementType, NodeId, Program, op_name};
-use crate::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
+use crate::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::tfhe::noise::{self, Formulas, Keys, Noise, Transform};
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, UnrollingError};
@@ -361,39 +361,11 @@ fn written(location: Option<&Location>) -> Option<String> {
     location.map(ToString::to_string)
 }
 
-/// The noise of `program` with `parameters`, the key switch at `order`, and products computed by `transform`.
+/// The noise of `program` lowered by `choice`, products computed by `transform`, for [`Keys::Accepted`].
 ///
 /// # Errors
-/// [`NoiseError::NoKeySwitchKey`], [`NoiseError::Dataflow`]; a budget that is left is no error here, see
+/// [`NoiseError::NoKeySwitchKey`], [`NoiseError::KeyUnrolling`], [`NoiseError::Dataflow`]; a budget that is left is no error here, see
 /// [`NoiseReport::check`].
-pub fn report(
-    program: &Program,
-    parameters: &Parameters,
-    order: KeySwitchOrder,
-    transform: Transform,
-) -> Result<NoiseReport, NoiseError> {
-    report_unrolled(program, parameters, order, KeyUnrolling::ONE, transform)
-}
-
-/// [`report`] with a server key for `unrolling` secret bits an iteration.
-///
-/// # Errors
-/// As [`report`].
-pub fn report_unrolled(
-    program: &Program,
-    parameters: &Parameters,
-    order: KeySwitchOrder,
-    unrolling: KeyUnrolling,
-    transform: Transform,
-) -> Result<NoiseReport, NoiseError> {
-    let choice = TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::new(order, Arithmetic::F64) };
-    report_lowered(program, parameters, &choice, transform)
-}
-
-/// The noise of `program` lowered by `choice`, products computed by `transform`, for every key that is used.
-///
-/// # Errors
-/// As [`report`], and [`NoiseError::KeyUnrolling`].
 pub fn report_lowered(
     program: &Program,
     parameters: &Parameters,

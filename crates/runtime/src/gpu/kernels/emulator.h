@@ -23,7 +23,7 @@ typedef long long i64;
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 typedef struct {
-  u32 x, y;
+  u32 x;
 } Index;
 
 static Index threadIdx, blockIdx, blockDim, gridDim;
@@ -111,11 +111,31 @@ DEVICE void touch(const void *line) {
   (void)line;
 }
 
+// Copies that a thread has begun. They are made when it awaits them, and not before: what nobody awaits is not there.
+enum { MOST_COPIES = 64 };
+
+static struct {
+  void *to;
+  const void *from;
+} copies[MOST_COROUTINES][MOST_COPIES];
+static u32 begun[MOST_COROUTINES];
+
 DEVICE void copy_later(void *to, const void *from) {
-  memcpy(to, from, 16);
+  const u32 here = threadIdx.x, number = begun[here]++;
+  if (number == MOST_COPIES) {
+    fprintf(stderr, "thread %u begins more than %u copies\n", here, MOST_COPIES);
+    abort();
+  }
+  copies[here][number].to = to;
+  copies[here][number].from = from;
+  memset(to, 0x5a, 16);
 }
 
-DEVICE void await_copies(void) {}
+DEVICE void await_copies(void) {
+  const u32 here = threadIdx.x;
+  for (u32 number = 0; number < begun[here]; number++) memcpy(copies[here][number].to, copies[here][number].from, 16);
+  begun[here] = 0;
+}
 
 DEVICE u32 log2_of(u32 word) {
   return 31 - (u32)__builtin_clz(word);
@@ -200,7 +220,7 @@ static void of_one_thread(void) {
 }
 
 // Launches `kernel` with 12 `arguments`, those that it has first; `backwards` turns the order of the threads.
-void emulate(void (*kernel)(), const u32 *grid, u32 threads, u32 shared_bytes, const u64 *arguments, u32 backwards) {
+void emulate(void (*kernel)(), u32 blocks, u32 threads, u32 shared_bytes, const u64 *arguments, u32 backwards) {
   if (threads % 32 || threads > MOST_COROUTINES) abort();
   if (!emulated.stacks) emulated.stacks = malloc((size_t)MOST_COROUTINES * STACK_BYTES);
   if (posix_memalign((void **)&shared_memory, 128, shared_bytes + 128)) abort();
@@ -208,26 +228,24 @@ void emulate(void (*kernel)(), const u32 *grid, u32 threads, u32 shared_bytes, c
   emulated.arguments = arguments;
   emulated.step = backwards ? -1 : 1;
   blockDim.x = threads;
-  gridDim.x = grid[0];
-  gridDim.y = grid[1];
-  for (blockIdx.y = 0; blockIdx.y < grid[1]; blockIdx.y++) {
-    for (blockIdx.x = 0; blockIdx.x < grid[0]; blockIdx.x++) {
-      memset(shared_memory, 0xa5, shared_bytes);
-      memset(&of_block, 0, sizeof of_block);
-      memset(of_warps, 0, sizeof of_warps);
-      memset(named, 0, sizeof named);
-      emulated.idle = 0;
-      for (u32 thread = 0; thread < threads; thread++) {
-        emulated.ended[thread] = 0;
-        getcontext(&emulated.contexts[thread]);
-        emulated.contexts[thread].uc_stack.ss_sp = emulated.stacks + (size_t)thread * STACK_BYTES;
-        emulated.contexts[thread].uc_stack.ss_size = STACK_BYTES;
-        emulated.contexts[thread].uc_link = 0;
-        makecontext(&emulated.contexts[thread], of_one_thread, 0);
-      }
-      threadIdx.x = backwards ? threads - 1 : 0;
-      swapcontext(&emulated.caller, &emulated.contexts[threadIdx.x]);
+  gridDim.x = blocks;
+  for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
+    memset(shared_memory, 0xa5, shared_bytes);
+    memset(&of_block, 0, sizeof of_block);
+    memset(of_warps, 0, sizeof of_warps);
+    memset(named, 0, sizeof named);
+    emulated.idle = 0;
+    for (u32 thread = 0; thread < threads; thread++) {
+      emulated.ended[thread] = 0;
+      begun[thread] = 0;
+      getcontext(&emulated.contexts[thread]);
+      emulated.contexts[thread].uc_stack.ss_sp = emulated.stacks + (size_t)thread * STACK_BYTES;
+      emulated.contexts[thread].uc_stack.ss_size = STACK_BYTES;
+      emulated.contexts[thread].uc_link = 0;
+      makecontext(&emulated.contexts[thread], of_one_thread, 0);
     }
+    threadIdx.x = backwards ? threads - 1 : 0;
+    swapcontext(&emulated.caller, &emulated.contexts[threadIdx.x]);
   }
   free(shared_memory);
 }

@@ -35,13 +35,14 @@ KERNEL cut_key(u8 *bytes, const Torus *key, u32 size) {
   }
 }
 
-// A warp takes 16 ciphertexts, blockIdx.y, and TILE_BYTES columns of bytes. `inputs` give the bodies.
+// A warp takes 16 ciphertexts and TILE_BYTES columns of bytes. Blocks have all columns of the first ciphertexts, then of the next: in one direction, where a card
+// counts 2^31 of them. `inputs` give the bodies.
 KERNEL key_switch(Torus *outputs, const Torus *inputs, const signed char *digits, const u8 *bytes, u32 count, u32 size) {
   const u32 lane = threadIdx.x % 32, quarter = lane % 4, row = lane / 4;
-  const u32 columns = size * TORUS_BYTES;
-  const u32 first_column = (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32) * TILE_BYTES;
+  const u32 columns = size * TORUS_BYTES, of_block = blockDim.x / 32 * TILE_BYTES, blocks = (columns + of_block - 1) / of_block;
+  const u32 first_column = blockIdx.x % blocks * of_block + threadIdx.x / 32 * TILE_BYTES;
   if (first_column >= columns) return;
-  const u32 upper = blockIdx.y * 16 + row, lower = upper + 8;
+  const u32 upper = blockIdx.x / blocks * 16 + row, lower = upper + 8;
   const signed char *upper_digits = digits + (u64)(upper < count ? upper : count - 1) * TERMS + 16 * quarter;
   const signed char *lower_digits = digits + (u64)(lower < count ? lower : count - 1) * TERMS + 16 * quarter;
   i32 sums[TILE_BYTES / 8][4];

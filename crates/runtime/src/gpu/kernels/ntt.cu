@@ -22,6 +22,7 @@ enum { IN_COLUMNS, IN_ROWS };
 // Levels that lie between the tile and its first level.
 #define FIRST_LEVEL_OF(part) ((part) == IN_COLUMNS ? 0 : LOG2_ROW_TILE - LOG2_ROW)
 #define PASSES_OF(part) ((LEVELS_OF(part) + LOG2_HELD - 1) / LOG2_HELD)
+#define THREADS_IN(part) ((part) == IN_COLUMNS ? COLUMN_THREADS : ROW_THREADS)
 #define MOST_PASSES 4
 
 // A thread's words of one pass are first + i · 2^log2_stride of a tile; the factor of their first butterfly is number `root` of the tile's.
@@ -155,7 +156,12 @@ DEVICE void forward_part(u32 part, Item item) {
   const Factor *factors = (const Factor *)shared_memory;
   u64 *words = (u64 *)(factors + FACTOR_PLACES_OF(part));
   fetch_factors(part, item.tile, item.factors);
-  u32 fetched = 0;
+  // Each thread has copied factors that others read, so that all wait. They do when they have asked for their first words, unless some have none: in rings below 512.
+  const u32 some_idle = (1u << (LOG2_TILE_OF(part) - levels_of_pass(part, 0))) < THREADS_IN(part);
+  if (some_idle) {
+    await_copies();
+    synchronise_block();
+  }
   u64 *result = (u64 *)item.record[1];
   const u64 of_result[2] = {LOAD_WORDS, item.record[1]};
   const u64 *source = part == IN_ROWS && COLUMN_LEVELS ? of_result : item.record + 5;
@@ -168,10 +174,9 @@ DEVICE void forward_part(u32 part, Item item) {
       const u32 first = position_of(part, item.tile, group.first), step = step_of(part, group.log2_stride);
       if (pass == 0) {
         load(x, 1u << count, source, first, step, item.modulus);
-        if (!fetched) {
+        if (!some_idle) {
           await_copies();
           synchronise_block();
-          fetched = 1;
         }
       } else {
         UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) x[i] = words[place_of(group.first + (i << group.log2_stride))];
@@ -182,11 +187,6 @@ DEVICE void forward_part(u32 part, Item item) {
       } else {
         UNROLL for (u32 i = 0; i < HELD; i++) if (i < 1u << count) words[place_of(group.first + (i << group.log2_stride))] = x[i];
       }
-    }
-    // A thread without words of its own waits, too.
-    if (!fetched) {
-      synchronise_block();
-      fetched = 1;
     }
     if (!last || part == IN_ROWS) synchronise_block();
   }

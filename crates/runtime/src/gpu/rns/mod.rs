@@ -129,11 +129,11 @@ impl Tiles {
     fn launches(self, batch: Batch) -> Vec<Launch> {
         let of_tiles = |kernel, log2_tile: u32, shared_bytes: usize| Launch {
             kernel,
-            blocks: [(batch.count << (self.log2_degree - log2_tile)) as u32, 1],
+            blocks: (batch.count << (self.log2_degree - log2_tile)) as u32,
             threads: tile_threads(log2_tile) as u32,
             shared_bytes: shared_bytes as u32,
         };
-        let blocks = |words| [(batch.count * (1usize << self.log2_degree).div_ceil(words)) as u32, 1];
+        let blocks = |words| (batch.count * (1usize << self.log2_degree).div_ceil(words)) as u32;
         let of_words = |kernel| Launch { kernel, blocks: blocks(BLOCK_WORDS), threads: WORD_THREADS, shared_bytes: 0 };
         let rows = |kernel| of_tiles(kernel, self.log2_row_tile, self.row_bytes());
         let columns = |kernel| of_tiles(kernel, self.column_levels + LOG2_COLUMNS, self.column_bytes());

@@ -14,14 +14,13 @@ pub use effort::{Effort, Rehearsal, efforts};
 use super::RunError;
 use super::bind::{check_inputs, check_keys, check_ring};
 use crate::Progress;
-use crate::rns::steps::{PlaintextLimb, Steps, log2_apart, plaintext, write_plaintext};
+use crate::rns::steps::{Steps, log2_apart};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::isa::Isa;
 use polyfabric_program::rns::kernel::{KernelProgram, ValueType};
 use polyfabric_schemes::rns::{KeySet, Ring, RnsPolynomial, SwitchingKey};
 use public::Made;
-use rayon::prelude::*;
 use schedule::ExecutionPlan;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -80,7 +79,7 @@ pub fn buffer_bytes(program: &KernelProgram, threads: usize) -> Result<usize, Ru
 /// Choices of the runtime, none of which changes a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecutorOptions {
-    /// Threads; 0 is one for each core.
+    /// Threads, of the preparation and of runs; 0 is one for each core.
     pub threads: usize,
     /// Whether public polynomials are kept as coefficients and transformed at each use, not once as residues: less memory (one
     /// word a coefficient for all limbs), more time.
@@ -163,18 +162,10 @@ impl Executor {
         };
         let bound = steps.keys.iter().map(|&id| Ok(place(keys.get(id)?))).collect::<Result<_, RunError>>()?;
         let apart = log2_apart(program, &steps.plaintexts);
-        let prepare = |(&limb, &apart): (&PlaintextLimb, &u32)| match apart {
-            0 => plaintext(program, &ring, limb),
-            _ => {
-                let mut words = AlignedTorus::zeros(program.degree.get() >> apart);
-                write_plaintext(program, &ring, limb, apart, &mut words);
-                words
-            }
-        };
         let plaintexts = if options.compact_plaintexts {
             Vec::new()
         } else {
-            steps.plaintexts.par_iter().zip(&apart).map(prepare).collect()
+            public::prepared(program, &ring, &steps.plaintexts, &apart, pool.as_ref())
         };
         let outputs = program.outputs.iter().map(|output| program.value(output.value).clone()).collect();
         let program = program.clone();

@@ -6,14 +6,40 @@
 use super::Executor;
 use super::execute::{Buffers, Words};
 use super::schedule::Placed;
-use crate::rns::steps::{Place, Step, Work, write_plaintext};
+use crate::rns::steps::{Place, PlaintextLimb, Step, Work, plaintext, write_plaintext};
 use polyfabric_kernels::aligned::AlignedTorus;
-use polyfabric_kernels::ntt;
+use polyfabric_kernels::{cancel, ntt};
+use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_schemes::rns::Ring;
+use rayon::prelude::*;
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
 /// Words of a product whose public factors are repeated at a time.
 const PIECE: usize = 1024;
+
+/// Limbs of `program`'s public polynomials, each of its values once, on the threads of `pool` or on this one; `apart` as of [`crate::rns::steps::log2_apart`].
+pub(super) fn prepared(
+    program: &KernelProgram,
+    ring: &Ring,
+    limbs: &[PlaintextLimb],
+    apart: &[u32],
+    pool: Option<&rayon::ThreadPool>,
+) -> Vec<AlignedTorus<u64>> {
+    let prepare = |(&limb, &apart): (&PlaintextLimb, &u32)| {
+        cancel::check();
+        if apart == 0 {
+            return plaintext(program, ring, limb);
+        }
+        let mut words = AlignedTorus::zeros(program.degree.get() >> apart);
+        write_plaintext(program, ring, limb, apart, &mut words);
+        words
+    };
+    match pool {
+        Some(pool) => pool.install(|| limbs.par_iter().zip(apart).map(prepare).collect()),
+        None => limbs.iter().zip(apart).map(prepare).collect(),
+    }
+}
 
 /// A limb of a public polynomial, made where it is used, and which one. It is given back afterwards: the next use is mostly of the same one, with the
 /// ciphertext's other part, and else the room's pages are there.
@@ -127,6 +153,77 @@ impl Executor {
                 (Some(a), Some(None)) => limb.multiply_add_assign(result, a, factors),
                 (None, Some(_)) => unreachable!("a sum is written over its addend alone"),
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Are public polynomials prepared on the threads that are given, for as long as they are wanted?
+
+    use super::prepared;
+    use crate::rns::cpu::{Executor, ExecutorOptions};
+    use crate::rns::steps::{Steps, log2_apart};
+    use crate::rns::tests::{in_a_power, keys, ring};
+    use polyfabric_kernels::cancel::{Cancelled, Token};
+    use polyfabric_program::rns::kernel::{KernelBuilder, KernelProgram, LimbSet, ValueType};
+    use polyfabric_schemes::rns::{GadgetLiteral, Ring};
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use std::sync::Arc;
+
+    /// Products with 32 public polynomials of three limbs.
+    fn products(ring: &Ring, generator: &mut StdRng) -> KernelProgram {
+        let mut builder = KernelBuilder::new("p", ring.degree(), ring.moduli()).unwrap();
+        let kind = ValueType::evaluation(LimbSet::range(0..3));
+        let x = builder.input("x", 0, kind.clone()).unwrap();
+        for part in 0..32 {
+            let p = builder.plaintext(&Arc::new(in_a_power(ring.degree().get(), 0, generator)), kind.clone()).unwrap();
+            let product = builder.multiply(x, p).unwrap();
+            builder.output("y", part, product);
+        }
+        builder.finish().unwrap()
+    }
+
+    fn cancelled() -> Token {
+        let token = Token::new();
+        token.cancel();
+        token
+    }
+
+    #[test]
+    fn one_thread_prepares_alone() {
+        let generator = &mut StdRng::seed_from_u64(1);
+        let ring = ring(13, 3, 0, generator);
+        let (program, keys) = (products(&ring, generator), keys(&ring, GadgetLiteral::hybrid(3, 1, 0), &[], generator));
+        // In a pool of somebody's, whose other thread unwinds at the first polynomial that it takes.
+        let begin = |_| cancelled().given();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).start_handler(begin).build().unwrap();
+        pool.install(|| {
+            Token::new().given();
+            Executor::with_options(&program, &keys, ExecutorOptions { threads: 1, compact_plaintexts: false }).unwrap();
+        });
+    }
+
+    #[test]
+    fn what_is_cancelled_ends_between_two_polynomials() {
+        let generator = &mut StdRng::seed_from_u64(2);
+        let ring = ring(6, 3, 0, generator);
+        let program = products(&ring, generator);
+        let limbs = Steps::new(&program, usize::MAX).plaintexts;
+        let apart = log2_apart(&program, &limbs);
+        for threads in [1, 2] {
+            let ended = |token: Token| {
+                let of_own = || {
+                    token.given();
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).start_handler(Token::on_threads());
+                    let pool = (threads > 1).then(|| pool.build().unwrap());
+                    prepared(&program, &ring, &limbs, &apart, pool.as_ref()).len()
+                };
+                std::thread::scope(|scope| scope.spawn(of_own).join())
+            };
+            assert_eq!(ended(Token::new()).unwrap(), 96, "{threads} threads");
+            assert!(ended(cancelled()).unwrap_err().is::<Cancelled>(), "{threads} threads");
         }
     }
 }

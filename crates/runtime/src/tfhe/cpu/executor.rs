@@ -31,12 +31,12 @@ pub struct TransformedKey {
 }
 
 impl TransformedKey {
-    /// Bytes of what has been transformed: for ciphertexts one by one 8 for each of the key's numbers, or 6 on the 32-bit torus, and for
-    /// batches across lanes 8; both when there have been some of each.
+    /// Bytes of what has been made: for ciphertexts one by one 8 for each of the bootstrapping key's numbers, or 6 on the 32-bit torus, and for
+    /// batches across lanes 8, both when there have been some of each; and of the key-switching key as many as its own, where batches are multiplied byte by byte.
     pub fn bytes(&self) -> u64 {
         let numbers: usize =
             [&self.alone, &self.together].into_iter().filter_map(OnceLock::get).map(|key| key.len()).sum();
-        (numbers * size_of::<f64>()) as u64
+        (numbers * size_of::<f64>()) as u64 + self.key_switch.bytes()
     }
 }
 
@@ -80,11 +80,7 @@ impl<'k, T: Torus> Executor<'k, T> {
         if parameters.torus_bits() != T::BITS {
             return Err(RunError::TorusBits { program: parameters.torus_bits(), given: T::BITS });
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .start_handler(cancel::Token::on_threads())
-            .build()
-            .map_err(|error| RunError::Threads { threads, cause: error.to_string() })?;
+        let pool = pool(threads)?;
         let product = product(&parameters, isa)?;
         let blocks = Blocks::new(&parameters, &product, pool.current_num_threads());
         let (from, to) = (parameters.large_lwe_dimension(), parameters.lwe_dimension());
@@ -104,11 +100,6 @@ impl<'k, T: Torus> Executor<'k, T> {
     /// Number of threads.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
-    }
-
-    /// Bytes of the key in the transform domain, once rotations have run: [`TransformedKey::bytes`].
-    pub fn transformed_key_bytes(&self) -> u64 {
-        self.transformed.bytes()
     }
 
     /// What [`ExternalProduct::transform_key`] makes of the whole key. Not for a thread of the pool, which would wait for the others.
@@ -131,11 +122,6 @@ impl<'k, T: Torus> Executor<'k, T> {
     /// Numbers of the transformed key that an iteration reads, but for the last one, which may have fewer patterns.
     fn iteration_len(&self, lane_batches: bool) -> usize {
         self.key.unrolling().patterns() * self.product.key_len(lane_batches)
-    }
-
-    /// Bytes that the key-switching key takes besides its own: as many again where batches are multiplied byte by byte.
-    pub fn key_switch_bytes(&self) -> u64 {
-        self.transformed.key_switch.bytes()
     }
 
     /// round(x · 2N / q) mod 2N of every element: n exponents and the body's for each ciphertext of `inputs`, which are
@@ -363,6 +349,15 @@ fn pattern_exponents(exponents: &[u32], patterns: &mut Vec<u32>) {
             patterns.push(patterns[start + lower].wrapping_add(exponent));
         }
     }
+}
+
+/// `threads` threads, 0 for one for each core, that have the token of this one.
+pub(super) fn pool(threads: usize) -> Result<rayon::ThreadPool, RunError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .start_handler(cancel::Token::on_threads())
+        .build()
+        .map_err(|error| RunError::Threads { threads, cause: error.to_string() })
 }
 
 /// How many of `count` ciphertexts one of `threads` switches at once.

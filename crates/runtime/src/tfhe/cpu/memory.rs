@@ -1,7 +1,7 @@
 //! What a run takes of memory, told before it.
 
 use super::blocks::{Blocks, Forms, product};
-use super::executor::switched_together;
+use super::executor::{pool, switched_together};
 use crate::tfhe::RunError;
 use crate::tfhe::operations::last_uses;
 use polyfabric_kernels::Torus;
@@ -21,11 +21,13 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Of a program that [`super::Executor`] runs with a key of `unrolling` on `threads` threads, in the instruction set that is selected.
+    /// Of a program that [`super::Executor`] runs with a key of `unrolling` on `threads` threads, in the instruction set that is selected. 0 threads are
+    /// as many as the executor makes of 0.
     ///
     /// # Errors
-    /// [`RunError::Isa`] if the environment asks for an instruction set that is not there.
+    /// [`RunError::Isa`] if the environment asks for an instruction set that is not there, [`RunError::Threads`] if the system refuses the threads of 0.
     pub fn of(program: &KernelProgram, unrolling: KeyUnrolling, threads: usize) -> Result<Self, RunError> {
+        let threads = if threads == 0 { pool(0)?.current_num_threads() } else { threads };
         match program.parameters.torus_bits() {
             32 => Self::on::<u32>(program, unrolling, threads),
             _ => Self::on::<u64>(program, unrolling, threads),

@@ -1,6 +1,6 @@
 //! Does the batched runtime give the interpreter's results, whatever the batch, the threads and the instruction set?
 
-use super::{Buffers, Executor};
+use super::{Buffers, Executor, TransformedKey};
 use crate::NoProgress;
 use crate::tfhe::{RunError, interpreter};
 use polyfabric_kernels::Torus;
@@ -11,6 +11,7 @@ use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowerin
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{ClientKey, KeyUnrolling, LweBatch, LweKind, Parameters, ServerKey, sets};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 struct Case<T> {
     client: ClientKey<T>,
@@ -140,9 +141,10 @@ fn tells_memory<T: Torus>(set: &str, unrolling: KeyUnrolling, batch: usize) {
     let name = if order == KeySwitchOrder::After { "pbs+ks" } else { "pbs" };
     let program = builtin::build(name, parameters, batch, &choice, Transform::F64).unwrap().kernel;
     let told = Buffers::of(&program, unrolling, 2).unwrap();
-    let executor = Executor::new(&server, 2).unwrap();
+    let transformed = Arc::<TransformedKey>::default();
+    let executor = Executor::sharing(&server, &transformed, 2).unwrap();
     executor.run(&program, &plain.inputs, &NoProgress).unwrap();
-    assert_eq!(told.keys, executor.transformed_key_bytes() + executor.key_switch_bytes(), "{set} {unrolling} {batch}");
+    assert_eq!(told.keys, transformed.bytes(), "{set} {unrolling} {batch}");
     // Most is held while results are taken out of the accumulators.
     let large = parameters.large_lwe_dimension().ciphertext_len();
     let glwe = parameters.glwe_dimension().ciphertext_polynomials() * parameters.ring_degree().get();
@@ -158,6 +160,14 @@ fn memory_is_told_before() {
             tells_memory::<u64>("toy-256-t64", unrolling, batch);
         }
     }
+}
+
+#[test]
+fn memory_of_as_many_threads_as_there_are_is_that_of_so_many() {
+    let case = case::<u32>("toy-256", "pbs", 40);
+    let threads = Executor::new(&case.server, 0).unwrap().threads();
+    let [told, expected] = [0, threads].map(|threads| Buffers::of(&case.program, KeyUnrolling::ONE, threads).unwrap());
+    assert_eq!(told, expected);
 }
 
 #[test]

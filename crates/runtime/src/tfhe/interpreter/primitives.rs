@@ -103,11 +103,6 @@ impl<'k, T: Torus> Primitives<'k, T> {
         &self.parameters
     }
 
-    /// Whether there is a key-switch key: without it, [`Self::subtract_key_product`] changes nothing.
-    pub fn has_key_switch_key(&self) -> bool {
-        self.key_switch_key.is_some()
-    }
-
     /// How many values left their fixed-point width so far, the transform of the key included. Anything but 0 means
     /// that results may be wrong.
     pub fn saturations(&self) -> u64 {
@@ -376,7 +371,7 @@ impl<'k, T: Torus> Primitives<'k, T> {
         })
     }
 
-    /// `ciphertext` - `digit` · KSK(`iteration`, `level`).
+    /// `ciphertext` - `digit` · KSK(`iteration`, `level`); `ciphertext` as it is if the key has no key-switch key.
     pub fn subtract_key_product(&self, mut ciphertext: Vec<T>, digit: i32, iteration: usize, level: u32) -> Vec<T> {
         if let Some((key, gadget)) = self.key_switch_key {
             let length = ciphertext.len();

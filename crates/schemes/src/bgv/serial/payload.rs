@@ -12,6 +12,7 @@ use crate::rns::serial::{
 };
 use crate::rns::{Ciphertext, Domain, KeySet, PublicKey};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
+use std::sync::Arc;
 
 /// The switching keys that a server needs for a program, and their parameter set.
 #[derive(Clone, Debug)]
@@ -128,7 +129,7 @@ impl Storable for EvaluationKeys {
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         let before = reader.left();
         let generation = KeyGeneration::read(reader)?;
-        let keys = read_key_set(parameters.ring(), reader)?;
+        let keys = read_key_set(parameters.ring(), |id| Arc::clone(parameters.gadget_of(id)), reader)?;
         expect_length("the evaluation keys", length, before - reader.left())?;
         Ok(Self { parameters, generation, keys })
     }

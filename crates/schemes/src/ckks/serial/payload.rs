@@ -151,7 +151,7 @@ impl Storable for EvaluationKeys {
         let before = reader.left();
         let generation = KeyGeneration::read(reader)?;
         let ring = ring_of(&parameters)?;
-        let keys = read_key_set(&ring, reader)?;
+        let keys = read_key_set(&ring, |id| Arc::clone(parameters.gadget_of(id)), reader)?;
         expect_length("the evaluation keys", length, before - reader.left())?;
         Ok(Self { parameters, generation, keys })
     }

@@ -224,6 +224,38 @@ fn what_no_writer_writes_is_refused() {
     assert!(matches!(error, FormatError::Content("a residue is not below its modulus")), "{error}");
 }
 
+/// Rows and limbs of a key that cuts otherwise are as many, and decrypt to noise.
+#[test]
+fn a_key_of_another_gadget_is_refused() {
+    use crate::rns::{Gadget, GadgetLiteral, KeyRequest};
+    use std::sync::Arc;
+    let client = client("toy-10");
+    let (ring, own) = (client.ring(), client.parameters().gadget());
+    let file = |literal: GadgetLiteral| {
+        let gadget = Arc::new(Gadget::new(ring, literal).expect("a gadget"));
+        let request = KeyRequest { id: KeyId::Galois(5), gadget, storage: KeyStorage::BYTES };
+        let keys = client.key_maker().key_set(&[request], &no_progress).expect("keys");
+        let (parameters, generation) = (client.parameters().clone(), client.generation());
+        bytes(&EvaluationKeys { parameters, generation, keys })
+    };
+    // Fewer limbs of Q.
+    let fewer = own.over(&own.q()[..own.q().len() - 1]);
+    assert!(read::<EvaluationKeys>(&file(own.literal().clone())).is_ok());
+    assert!(read::<EvaluationKeys>(&file(fewer)).is_ok());
+    let turned = {
+        let mut literal = own.literal().clone();
+        literal.digits.reverse();
+        literal
+    };
+    let one_each = GadgetLiteral { digits: own.q().iter().map(|&limb| vec![limb]).collect(), ..own.literal().clone() };
+    let cut = GadgetLiteral { sub_digit_bits: Some(20), ..one_each.clone() };
+    let without = GadgetLiteral { special: Vec::new(), ..one_each.clone() };
+    for other in [turned, one_each, cut, without].into_iter().filter(|other| other != own.literal()) {
+        let error = read::<EvaluationKeys>(&file(other)).map(drop).expect_err("another gadget");
+        assert!(matches!(error, FormatError::Content("a key cuts in other digits than its parameter set")), "{error}");
+    }
+}
+
 /// Seven kilobytes that name the largest ring cost seven kilobytes: no table of a transform is made until something is computed.
 #[test]
 fn a_small_file_of_a_large_ring_makes_no_tables() {

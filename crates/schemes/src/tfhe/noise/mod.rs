@@ -2,7 +2,7 @@
 //!
 //! Every operation either gives the error of its output's phase or what it *adds*: a variance, in fractions of the torus squared, and the
 //! deviation of a mean that all errors of one key share ([`Noise`]). Random parts of different operations are taken as independent. A figure is
-//! for every key that is used, or on average over keys ([`Keys`]).
+//! for every key that is used, the energy of a key switch's rows at its mean, or on average over keys ([`Keys`]).
 //!
 //! | operation | function | adds |
 //! |---|---|---|

@@ -125,6 +125,7 @@ impl Formulas {
         let digits = inputs * f64::from(gadget.levels);
         let rows = self.fresh(LweKind::Small).variance;
         let rounding = weight * rounding_variance(bits, gadget.kept_bits());
+        // The rows' energy is a number of the key too: its mean, for all keys.
         // The digits' mean of −1/2 times the rows' noise, and half a unit for every set bit: one number a key.
         let shared = digits * rows / 4.0 + rounding_mean_squared(bits, gadget.kept_bits()) * weight * weight;
         Noise::with_mean(digits * digit_variance(gadget.log2_base) * rows + rounding, shared.sqrt())

@@ -5,7 +5,7 @@
 //! derived beside it, and its bound is five deviations of that. With `POLYFABRIC_FULL` in the environment so many keys are measured that these are 5 % and less,
 //! each source of noise being dominant once; without it, as many as take a few seconds.
 
-use polyfabric_kernels::decompose::decompose_polynomial;
+use polyfabric_kernels::decompose::decompose_level;
 use polyfabric_kernels::fft::FoldedFft;
 use polyfabric_kernels::fixed::{FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, RangeRule, Rounding};
 use polyfabric_kernels::isa::Isa;
@@ -273,7 +273,9 @@ impl<T: Torus> Products<T> {
         let mut digits = Vec::new();
         for polynomial in lambda.chunks_exact(degree) {
             let mut all = vec![0; levels * degree];
-            decompose_polynomial(polynomial, parameters.bootstrap_gadget(), &mut all);
+            for (level, digits) in all.chunks_exact_mut(degree).enumerate() {
+                decompose_level(polynomial, parameters.bootstrap_gadget(), level as u32, digits);
+            }
             digits.extend(all);
         }
         let rows = parameters.ggsw_rows();

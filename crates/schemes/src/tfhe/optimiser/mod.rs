@@ -5,7 +5,8 @@
 //!
 //! **Correctness.** One look-up of a padded message of p bits fails with at most the wanted probability. Its input is a sum of earlier
 //! look-ups' results (f64 transform) whose weights have the squared norm [`SQUARED_NORM`] and the sum [`WEIGHT_SUM`], key-switched, then
-//! modulus-switched: V = ν² V_br + V_ks + V_ms, margin 2^−(p+2) less the shared means at their bounds. It holds for every key that is used.
+//! modulus-switched: V = ν² V_br + V_ks + V_ms, margin 2^−(p+2) less the shared means at their bounds. It holds for every key that is used, but for the
+//! energy of its key switch's rows ([`Keys`]).
 //!
 //! **Cost.** f64 operations of a look-up plus integer operations of its key switch: n·((k+1)(l+1) transforms of 5·(N/2)·log2(N/2) +
 //! 8·(N/2)·(k+1)²·l) + 2·kN·l_k·(n+1).

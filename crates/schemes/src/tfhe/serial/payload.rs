@@ -130,14 +130,17 @@ impl Storable for AnyClientKey {
         expect_length("the client key", length, client_key_bytes(&parameters))?;
         let generation = KeyGeneration::read(reader)?;
         let small = LweSecretKey::from_bits(secret_bits(reader, parameters.lwe_dimension().get())?);
-        let large = secret_bits(reader, parameters.large_lwe_dimension().get())?;
-        if [small.bits(), &large].into_iter().any(|bits| weight(bits) > most_weight(bits.len())) {
+        // Wiped when it is dropped, from here on, as the small one is.
+        let glwe = GlweSecretKey::from_bits(
+            secret_bits(reader, parameters.large_lwe_dimension().get())?,
+            parameters.ring_degree(),
+        );
+        if [small.bits(), glwe.bits()].into_iter().any(|bits| weight(bits) > most_weight(bits.len())) {
             return Err(FormatError::Content("a secret key has more set bits than any that is used"));
         }
         if !turning(small.bits()) {
             return Err(FormatError::Content("a secret key ends in more zeros than any that is used"));
         }
-        let glwe = GlweSecretKey::from_bits(large, parameters.ring_degree());
         Ok(if parameters.torus_bits() == 32 {
             Self::Torus32(ClientKey::from_secrets(parameters, generation, small, glwe))
         } else {

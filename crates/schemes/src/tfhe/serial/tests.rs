@@ -70,6 +70,8 @@ fn every_kind_comes_back() {
     let key = AnyCompressedServerKey::Torus32(compressed_32);
     assert_eq!(read::<AnyCompressedServerKey>(&bytes(&key)).expect("reads"), key);
     let key = AnyCompressedServerKey::Torus64(compressed_64);
+    let AnyServerKey::Torus64(expanded) = key.expand(&no_progress) else { panic!("a 64-bit set") };
+    assert_eq!(key.expanded_bytes(), expanded.bytes());
     assert_eq!(read::<AnyCompressedServerKey>(&bytes(&key)).expect("reads"), key);
     for kind in [LweKind::Small, LweKind::Large] {
         let batch = ciphertexts(kind);
@@ -234,6 +236,16 @@ fn saving_is_whole_or_not_at_all() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(std::fs::metadata(&path).expect("exists").permissions().mode() & 0o777, 0o600);
     }
+    // What is no regular file stays what it is.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let socket = directory.join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+        let error = save(&key, &socket).expect_err("a socket").to_string();
+        assert!(error.contains("a device or a pipe is there; name another place"), "{error}");
+        assert!(std::fs::metadata(&socket).expect("still there").file_type().is_socket());
+    }
     // A directory cannot be replaced by a file: the failure leaves nothing behind.
     let error = save(&key, &directory).expect_err("a directory").to_string();
     assert!(error.contains("cannot move the finished file to its name"), "{error}");
@@ -298,6 +310,24 @@ fn unrolled_server_keys_come_back_and_say_their_unrolling() {
             damaged[unrolling_at] = bits;
             let message = read::<AnyServerKey>(&with_checksum(damaged)).expect_err("another key").to_string();
             assert!(message.contains(problem), "{message}");
+        }
+    }
+}
+
+/// A name stands in messages, on somebody's terminal.
+#[test]
+fn a_name_that_no_program_has_is_refused() {
+    let AnyCiphertexts::Torus32(own) = ciphertexts(LweKind::Small) else { panic!("a 32-bit set") };
+    for name in ["\x1b[2J", "a b", "", "ä"] {
+        let of_program = Port { program_name: name.to_owned(), ..own.port.clone() };
+        let of_input = Port { name: name.to_owned(), ..own.port.clone() };
+        for port in [of_program, of_input] {
+            let written = bytes(&AnyCiphertexts::Torus32(Ciphertexts { port, ..own.clone() }));
+            let refused = read::<AnyCiphertexts>(&written).expect_err("no name");
+            assert!(
+                matches!(refused, FormatError::Content(what) if what.starts_with("a name is empty")),
+                "{name:?}: {refused}"
+            );
         }
     }
 }

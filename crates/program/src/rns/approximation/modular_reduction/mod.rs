@@ -188,18 +188,6 @@ impl ModularReduction {
         };
         (1..=64).map(error).fold(0.0, f64::max)
     }
-
-    /// The largest factor from an error of the polynomial to one of the result in units of q_0, |I| ≤ `integer`: the derivative of the
-    /// doublings over 2π, which is 2^r·sin θ/sin(θ/2^r) at θ = 2π(I − 1/4) for the cosine, and 2^r for the exponential.
-    pub fn amplification(&self, integer: usize) -> f64 {
-        if self.literal.method == Method::Exponential {
-            return 2f64.powi(self.literal.doublings as i32) / TAU;
-        }
-        let turns = 2f64.powi(self.literal.doublings as i32);
-        let integer = integer as i64;
-        let factor = |whole: i64| turns / (TAU * (whole as f64 - 0.25) / turns).sin().abs() / TAU;
-        (-integer..=integer).map(factor).fold(0.0, f64::max)
-    }
 }
 
 /// The coefficients (i·angle)^k/k! of e^(i·angle·t), k ≤ `degree`.

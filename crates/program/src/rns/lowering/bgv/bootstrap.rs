@@ -19,6 +19,7 @@
 //!
 //! The result encrypts m with plaintext modulus 2^k, over the limbs that noise leaves.
 
+use super::error::LESS_NOISE;
 use super::{BgvError, BgvValue, Evaluator, Result, State};
 use crate::rns::kernel::{Conversion, LimbSet, ValueId};
 use crate::rns::lowering::Lowering;
@@ -97,7 +98,7 @@ fn to_power_of_two(
     let (zero, rest) = (LimbSet::one(LimbId(0)), all.difference(&LimbSet::one(LimbId(0))));
     if rest.is_empty() {
         let modulus = chain.log2_modulus(0);
-        return Err(BgvError::Noise { op: "bootstrap", bound: modulus, modulus, limbs: 1 });
+        return Err(BgvError::Noise { op: "bootstrap", bound: modulus, modulus, limbs: 1, remedy: LESS_NOISE });
     }
     let first = LimbSet::one(rest.as_slice()[0]);
     let q = chain.modulus(LimbId(0));

@@ -33,7 +33,7 @@ pub enum BgvError {
     },
     /// Decryption would not be sure.
     #[error(
-        "{op}: noise up to 2^{bound:.1} under a modulus of 2^{modulus:.1} ({limbs} limbs): the result might not decrypt; take parameters with more or larger limbs, a smaller plaintext modulus, or fewer products in a row"
+        "{op}: noise up to 2^{bound:.1} under a modulus of 2^{modulus:.1} ({limbs} limbs): the result might not decrypt; {remedy}"
     )]
     Noise {
         /// The operation.
@@ -43,6 +43,16 @@ pub enum BgvError {
         /// log2 of the modulus.
         modulus: f64,
         /// Limbs.
+        limbs: usize,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// An input over more limbs than the parameters have.
+    #[error("input: L={wanted} limbs, level {}, and the parameters have {limbs}; lower L, or take parameters with as many limbs", .wanted - 1)]
+    Limbs {
+        /// The limbs asked for.
+        wanted: usize,
+        /// What there are.
         limbs: usize,
     },
     /// Too much noise to be bootstrapped.
@@ -102,6 +112,26 @@ pub enum BgvError {
         /// The cause.
         source: Box<BgvError>,
     },
+}
+
+/// What to do against too much noise.
+pub(super) const LESS_NOISE: &str =
+    "take parameters with more or larger limbs, a smaller plaintext modulus, or fewer products in a row";
+
+/// The same where inputs are over fewer limbs than the parameters have.
+const MORE_LIMBS: &str = "raise L, the limbs of an input, or take parameters with larger limbs, a smaller plaintext modulus, or fewer products in a row";
+
+impl BgvError {
+    /// Of a program with an input over fewer limbs than the parameters have.
+    #[must_use]
+    pub(super) fn below_the_top(self) -> Self {
+        match self {
+            Self::Noise { op, bound, modulus, limbs, .. } => {
+                Self::Noise { op, bound, modulus, limbs, remedy: MORE_LIMBS }
+            }
+            other => other,
+        }
+    }
 }
 
 impl From<crate::rns::kernel::KernelError> for BgvError {

@@ -1,5 +1,6 @@
 //! Operations on BGV ciphertexts, with the moduli switched by noise.
 
+use super::error::LESS_NOISE;
 use super::factor::{common_multiples, log2};
 use super::rules::{Rules, State};
 use super::{BgvError, Result};
@@ -141,6 +142,7 @@ impl<'l, 'a> Evaluator<'l, 'a> {
                 bound: state.noise.bound,
                 modulus: self.rules.log2_modulus(state.limbs),
                 limbs: state.limbs,
+                remedy: LESS_NOISE,
             });
         }
         self.held.kappa = self.held.kappa.min(self.rules.kappa(state));

@@ -222,6 +222,9 @@ fn walk(
             held: evaluator.held(),
         },
     };
+    let most = evaluator.rules().limbs();
+    let is_low = |(_, node): (NodeId, &Node)| matches!(node.op, Op::Input { level: Some(level), .. } if level.saturating_add(1) < most);
+    let low = program.iter().any(is_low);
     for (id, node) in program.iter() {
         if node.is_public() {
             continue;
@@ -231,7 +234,8 @@ fn walk(
         }
         evaluator.name(op_name(&node.op));
         let sizes = sizes.get(&id).map_or(&[][..], Vec::as_slice);
-        let value = walk.node(evaluator, node, sizes).map_err(|source| at(id, node, source))?;
+        let told = |source: BgvError| if low { source.below_the_top() } else { source };
+        let value = walk.node(evaluator, node, sizes).map_err(|source| at(id, node, told(source)))?;
         walk.plan.nodes.insert(id, value.state);
         walk.values[id.index()] = Some(value);
     }
@@ -262,7 +266,11 @@ impl Walk<'_> {
         let rotation = |steps: i64| GaloisElement::rotation(degree, steps.rem_euclid(self.program.row() as i64));
         match &node.op {
             Op::Input { name, level, .. } => {
-                let limbs = level.map_or(self.limbs, |level| (level + 1).min(evaluator.rules().limbs()));
+                let (limbs, most) =
+                    (level.map_or(self.limbs, |level| level.saturating_add(1)), evaluator.rules().limbs());
+                if limbs > most {
+                    return Err(BgvError::Limbs { wanted: limbs, limbs: most });
+                }
                 let noise = evaluator.rules().model().fresh_public((self.t.value() as f64).log2());
                 let value = evaluator.input(name, self.t, limbs, noise)?;
                 self.plan.inputs.push(BgvPort { name: name.to_string(), state: value.state });
@@ -291,7 +299,7 @@ impl Walk<'_> {
             }
             Op::ModSwitch { level } => {
                 let value = operand(0)?;
-                if *level + 1 > value.state.limbs {
+                if *level >= value.state.limbs {
                     return Err(BgvError::Level { op: "mod_switch", wanted: *level, level: value.state.limbs - 1 });
                 }
                 evaluator.switch(value, level + 1)

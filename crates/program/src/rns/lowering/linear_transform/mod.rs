@@ -5,7 +5,7 @@
 //! M·x = Σ_g rotate(Σ_b rotate(diagonal_(g+b), −g) ⊙ rotate(x, b), g)
 //!
 //! takes one rotation for each b and each g (S. Halevi and V. Shoup, CRYPTO 2018); the diagonals, being public, are rotated before they are
-//! encoded. What the rotations share is the lowering's choice:
+//! encoded. With the diagonal method ([`StepRule::Diagonals`](super::StepRule)) there is no giant step but that by 0. What the rotations share is the lowering's choice:
 //!
 //! | hoisting | digits of x | division by P |
 //! |---|---|---|
@@ -63,8 +63,8 @@ impl PreparedTransform {
                     problem: "a matrix of CKKS has real or complex entries; write them as such".to_owned(),
                 });
             };
-            let reduced = (offset + whole / 2 - 1).rem_euclid(whole) - whole / 2 + 1;
-            let target = by_offset.entry(reduced).or_insert_with(|| vec![Complex::default(); length]);
+            let target =
+                by_offset.entry(chooser.reduced(offset, whole)).or_insert_with(|| vec![Complex::default(); length]);
             for (entry, &more) in target.iter_mut().zip(entries.iter().cycle()) {
                 *entry = *entry + more;
             }

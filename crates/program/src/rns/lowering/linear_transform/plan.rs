@@ -18,7 +18,14 @@ impl<'a> StepChooser<'a> {
         Self { chain, choice, level }
     }
 
-    /// The steps for `offsets`, ascending, of vectors that repeat after `period` slots.
+    /// An offset of vectors that repeat after `period` slots as it goes into the steps: the one nearest to 0, which leaves the fewest runs of
+    /// offsets, or the one from 0 on, where all of them are one run.
+    pub fn reduced(&self, offset: i64, period: i64) -> i64 {
+        let least = if self.choice.steps == StepRule::Diagonals { 0 } else { 1 - period / 2 };
+        (offset - least).rem_euclid(period) + least
+    }
+
+    /// The steps for `offsets`, ascending and [reduced](Self::reduced), of vectors that repeat after `period` slots.
     pub fn steps(&self, offsets: &[i64], period: usize) -> Steps {
         let &Self { chain, choice, level } = self;
         match &choice.steps {
@@ -26,6 +33,7 @@ impl<'a> StepChooser<'a> {
                 let width = search.0.width(&MatrixProduct { chain, choice, level, offsets, period });
                 Steps::with_width(offsets, width)
             }
+            StepRule::Diagonals => Steps::with_width(offsets, period as i64),
             _ => Steps::choose(offsets, BabyStepCosts::of(choice, chain.limbs(level).len())),
         }
     }
@@ -53,12 +61,14 @@ pub struct BabyStepCosts {
 }
 
 impl BabyStepCosts {
-    /// As `choice` has it, for a ciphertext of `limbs` limbs; by products where steps are searched for.
+    /// As `choice` has it, for a ciphertext of `limbs` limbs; by products where steps are searched for, or there is no choice.
     pub fn of(choice: &RnsLowering, limbs: usize) -> Self {
         let digit = choice.gadget.digits.iter().map(Vec::len).max().unwrap_or(1);
         let special = choice.gadget.special.len();
         match choice.steps {
-            StepRule::Products | StepRule::Search(_) => Self::new(choice.hoisting, limbs, digit, special),
+            StepRule::Products | StepRule::Search(_) | StepRule::Diagonals => {
+                Self::new(choice.hoisting, limbs, digit, special)
+            }
             StepRule::Rates(rates) => Self::at_rates(rates, choice.hoisting, limbs, digit, special),
             StepRule::Width(width) => {
                 let width = Some(i64::from(width));
@@ -181,6 +191,8 @@ mod tests {
     //! Do the steps reach every offset, at the least cost?
 
     use super::*;
+    use crate::rns::parameters;
+    use polyfabric_schemes::ckks::sets;
 
     #[test]
     fn every_offset_is_a_sum() {
@@ -194,6 +206,23 @@ mod tests {
                     assert!(steps.giants.contains(&giant) && steps.babies.contains(&baby));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_diagonal_method_has_one_giant_step() {
+        let set = sets::parameters("ckks-depth-2").expect("a set");
+        let chain = parameters::chain(&set).expect("a chain");
+        let choice = RnsLowering { steps: StepRule::Diagonals, ..RnsLowering::new(set.gadget().literal().clone()) };
+        let chooser = StepChooser::new(&chain, &choice, 1);
+        let period = 32768;
+        let mut offsets: Vec<i64> = (-15..=15).map(|offset| chooser.reduced(offset, period)).collect();
+        offsets.sort_unstable();
+        let steps = chooser.steps(&offsets, period as usize);
+        assert_eq!((steps.giants.iter().collect::<Vec<_>>(), steps.babies.len()), (vec![&0], 31));
+        for offset in -15..=15i64 {
+            let (giant, baby) = steps.split(chooser.reduced(offset, period));
+            assert_eq!((giant, baby), (0, offset.rem_euclid(period)));
         }
     }
 
