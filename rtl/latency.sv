@@ -5,4 +5,69 @@ package latency;
     function automatic int unsigned prime_form_multiplier(int unsigned rounds);
         return rounds + 2;
     endfunction
+
+    function automatic int unsigned modular_adder();
+        return 1;
+    endfunction
+
+    function automatic int unsigned modular_butterfly(int unsigned rounds);
+        return prime_form_multiplier(rounds) + modular_adder();
+    endfunction
+
+    // A layer of swaps of K columns holds them back for K/2 cycles: K = chunks, chunks/2, ..., 2.
+    function automatic int unsigned transpose(int unsigned chunks);
+        return chunks - 1;
+    endfunction
+
+    // A register behind each fixed permutation: -1 and the squarings of 5, and the rotations.
+    function automatic int unsigned affine_permutation(int unsigned block);
+        return 2 * $clog2(block) - 1;
+    endfunction
+
+    function automatic int unsigned automorphism(int unsigned lanes, int unsigned chunks);
+        return affine_permutation(lanes) + affine_permutation(chunks) + 2 * transpose(chunks);
+    endfunction
+
+    // Layers of butterflies of both networks, the product between them, the transpose (F1, figure 8).
+    function automatic int unsigned four_step_ntt(int unsigned lanes, int unsigned chunks, int unsigned rounds);
+        return ($clog2(lanes) + $clog2(chunks)) * modular_butterfly(rounds) + prime_form_multiplier(rounds) + transpose(chunks);
+    endfunction
+
+    // FPT's complex product of three real ones (equation (6)): a sum before them and one behind them.
+    function automatic int unsigned complex_multiplier(int unsigned multiplier, int unsigned adder);
+        return multiplier + 2 * adder;
+    endfunction
+
+    // Stages first to past - 1 of a transform are a smaller one that splits behind some stage.
+    typedef struct packed {
+        int unsigned first;
+        int unsigned past;
+    } split_t;
+
+    // Which one splits behind `stage`: groups of radix 2^log2_radix split off in front, and a group splits in halves.
+    function automatic split_t split(int unsigned log2_points, int unsigned log2_radix, int unsigned stage);
+        int unsigned size, middle;
+        split = '{first: 0, past: log2_points};
+        for (int unsigned tries = 0; tries < log2_points; tries++) begin
+            size   = split.past - split.first;
+            middle = split.first + (size > log2_radix ? log2_radix : (size + 1) / 2);
+            if (middle <= stage) split.first = middle;
+            else if (middle > stage + 1) split.past = middle;
+        end
+    endfunction
+
+    // Products with roots of unity of order 2^log2_order: up to quarter turns there are none.
+    function automatic int unsigned turn(int unsigned log2_order, int unsigned multiplier, int unsigned adder);
+        return log2_order > 2 ? complex_multiplier(multiplier, adder) : 0;
+    endfunction
+
+    // The twist; sums and a rotation a stage; exchanges that wait for all points but those of one cycle.
+    function automatic int unsigned fixed_fft(int unsigned log2_points, int unsigned log2_lanes, int unsigned log2_radix, int unsigned multiplier, int unsigned adder);
+        split_t part;
+        fixed_fft = complex_multiplier(multiplier, adder) + log2_points * adder + (1 << (log2_points - log2_lanes)) - 1;
+        for (int unsigned stage = 0; stage + 1 < log2_points; stage++) begin
+            part = split(log2_points, log2_radix, stage);
+            fixed_fft += turn(part.past - part.first, multiplier, adder);
+        end
+    endfunction
 endpackage

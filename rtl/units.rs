@@ -2,12 +2,24 @@
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::primes::PrimeClass;
+use polyfabric_machines::f1::machine::F1;
 use polyfabric_machines::registry;
-use rand::SeedableRng;
+use polyfabric_rtl::Bits;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+#[path = "automorphism/tests.rs"]
+mod automorphism;
+#[path = "fixed_fft/tests.rs"]
+mod fixed_fft;
+#[path = "modular_adder/tests.rs"]
+mod modular_adder;
+#[path = "modular_butterfly/tests.rs"]
+mod modular_butterfly;
 #[path = "prime_form_multiplier/tests.rs"]
 mod prime_form_multiplier;
+#[path = "transpose/tests.rs"]
+mod transpose;
 
 /// Operands for a test.
 fn rng(seed: u64) -> ChaCha8Rng {
@@ -22,4 +34,22 @@ fn primes(degree: usize, bits: u32, count: usize) -> Vec<u64> {
 /// What a machine's description says, in cycles.
 fn described(machine: &str, key: &str) -> u64 {
     registry::description(machine).expect("a machine").count(key).expect("a figure")
+}
+
+/// F1 with so many lanes.
+fn f1(lanes: usize) -> F1 {
+    F1 { lanes, ..F1::new(&registry::description("f1").expect("a machine")).expect("a description") }
+}
+
+/// Vectors of chunks one after the other, about half of them at once and the others after a few idle cycles; and the cycle in which each begins.
+fn spaced(vectors: impl IntoIterator<Item = Vec<Bits>>, rng: &mut ChaCha8Rng) -> (Vec<Option<Bits>>, Vec<u64>) {
+    let (mut words, mut starts) = (Vec::new(), Vec::new());
+    for vector in vectors {
+        if rng.random_bool(0.5) {
+            words.extend(std::iter::repeat_n(None, rng.random_range(1..12)));
+        }
+        starts.push(words.len() as u64);
+        words.extend(vector.into_iter().map(Some));
+    }
+    (words, starts)
 }
