@@ -6,6 +6,11 @@ package latency;
         return rounds + 2;
     endfunction
 
+    // Product, quotient, remainder, subtractions.
+    function automatic int unsigned barrett_multiplier();
+        return 4;
+    endfunction
+
     function automatic int unsigned modular_adder();
         return 1;
     endfunction
@@ -69,5 +74,26 @@ package latency;
             part = split(log2_points, log2_radix, stage);
             fixed_fft += turn(part.past - part.first, multiplier, adder);
         end
+    endfunction
+
+    // Rounding, unless nothing is dropped or one addition does both, and the carries of digits.
+    function automatic int unsigned decomposer(int unsigned dropped, int unsigned steps, int unsigned adder);
+        return (dropped > 0 ? steps : 1) * adder;
+    endfunction
+
+    // FPT's rotator: a whole polynomial of `group` words comes and goes to a register of its own, whose bits pass log2 N stages of the barrel shifter,
+    // that of the sign and the subtraction; all of its bits come before the first coefficient goes.
+    function automatic int unsigned rotator(int unsigned log2_degree, int unsigned group, int unsigned multiplexer, int unsigned adder);
+        return group + 1 + (log2_degree + 1) * multiplexer + adder + group - 1;
+    endfunction
+
+    // The adder of a sum that runs over steps: of one there is none.
+    function automatic int unsigned running_sum(int unsigned steps, int unsigned adder);
+        return steps > 1 ? adder : 0;
+    endfunction
+
+    // A complex product, the tree of rows side by side, the running sum: from the last of the rows that pass one after the other.
+    function automatic int unsigned multiply_accumulate(int unsigned side, int unsigned steps, int unsigned multiplier, int unsigned adder);
+        return complex_multiplier(multiplier, adder) + $clog2(side) * adder + running_sum(steps, adder);
     endfunction
 endpackage

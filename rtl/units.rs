@@ -10,14 +10,22 @@ use rand_chacha::ChaCha8Rng;
 
 #[path = "automorphism/tests.rs"]
 mod automorphism;
+#[path = "barrett_multiplier/tests.rs"]
+mod barrett_multiplier;
+#[path = "decomposer/tests.rs"]
+mod decomposer;
 #[path = "fixed_fft/tests.rs"]
 mod fixed_fft;
+#[path = "four_step_ntt/tests.rs"]
+mod four_step_ntt;
 #[path = "modular_adder/tests.rs"]
 mod modular_adder;
 #[path = "modular_butterfly/tests.rs"]
 mod modular_butterfly;
 #[path = "prime_form_multiplier/tests.rs"]
 mod prime_form_multiplier;
+#[path = "rotator/tests.rs"]
+mod rotator;
 #[path = "transpose/tests.rs"]
 mod transpose;
 
