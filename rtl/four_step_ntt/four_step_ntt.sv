@@ -6,8 +6,9 @@
 //   forward     psi^(G rev(i)) at i            psi^((2 k + 1) b)                 psi^(N rev(i) / m) at m + i
 //   inverse     psi^(-N rev(i) / m) at m + i   psi^(-(2 b + 1) k) / N            psi^(-E rev(i)) at i
 //
-// where stage m of a network, with m groups, takes factors m to 2 m - 1. In cycle b lane a takes element G a + b; in cycle c the lanes give places c E to
-// c E + E - 1, where place p is element p / G + E (p mod G). Both hold in either direction.
+// where the stage of m groups takes factors m to 2 m - 1. Factor 0 of the first network is 1, with which its first layer reduces: any words may come in.
+// In cycle b lane a takes element G a + b; in cycle c the lanes give places c E to c E + E - 1, where place p is element p / G + E (p mod G). Both hold in either
+// direction.
 //
 // TABLES sets of memories are loaded row by row (middle factors of chunk 0, 1, ..., then the first network's, then the second's). Each chunk names
 // its set and its modulus; the chunks of a vector come in consecutive cycles.
@@ -76,18 +77,33 @@ module four_step_ntt #(
             for (genvar i = 0; i < LANES / 2; i++) begin : pairs
                 localparam int unsigned GROUP = i / APART;
                 localparam int unsigned UPPER = GROUP * 2 * APART + i % APART;
-                modular_butterfly #(
-                    .ROUNDS(ROUNDS),
-                    .IN_FREQUENCY(0)
-                ) pair (
-                    .clock,
-                    .high(given.high),
-                    .factor(first[given.table_number][GROUPS+GROUP]),
-                    .u(in_time[stage-1].words[UPPER]),
-                    .v(in_time[stage-1].words[UPPER+APART]),
-                    .upper(words[UPPER]),
-                    .lower(words[UPPER+APART])
-                );
+                if (stage == 1) begin : reducing
+                    reducing_butterfly #(
+                        .ROUNDS(ROUNDS)
+                    ) pair (
+                        .clock,
+                        .high(given.high),
+                        .one(first[given.table_number][0]),
+                        .factor(first[given.table_number][1]),
+                        .u(in_time[0].words[UPPER]),
+                        .v(in_time[0].words[UPPER+APART]),
+                        .upper(words[UPPER]),
+                        .lower(words[UPPER+APART])
+                    );
+                end else begin : plain
+                    modular_butterfly #(
+                        .ROUNDS(ROUNDS),
+                        .IN_FREQUENCY(0)
+                    ) pair (
+                        .clock,
+                        .high(given.high),
+                        .factor(first[given.table_number][GROUPS+GROUP]),
+                        .u(in_time[stage-1].words[UPPER]),
+                        .v(in_time[stage-1].words[UPPER+APART]),
+                        .upper(words[UPPER]),
+                        .lower(words[UPPER+APART])
+                    );
+                end
             end
             // The middle factors are read a cycle before the last stage is done, as from an SRAM.
             localparam int unsigned AHEAD = stage == LANE_BITS ? 1 : 0;

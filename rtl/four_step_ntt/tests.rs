@@ -22,7 +22,7 @@ fn rows(modulus: Modulus, lanes: usize, chunks: usize, inverse: bool) -> Vec<Vec
         _ => number.reverse_bits() >> (usize::BITS - count.ilog2()),
     };
     let negacyclic = |size: usize| (0..size).map(move |i| count / size * reversed(i, size)).collect::<Vec<_>>();
-    // Group i of m; nothing takes factor 0.
+    // Group i of m; factor 0 is 1.
     let cyclic = |size: usize| {
         let factor = |number: usize| match number {
             0 => 0,
@@ -81,11 +81,12 @@ fn transforms_are_the_kernels(lanes: usize, degree: usize, vectors: usize) {
     for number in 0..vectors {
         let table = if number < 4 { number } else { rng.random_range(0..4) };
         let (multiplier, transform) = &limbs[table / 2];
-        let q = multiplier.modulus().value();
-        let elements: Vec<u64> = match number {
-            4 => vec![q - 1; degree],
-            _ => (0..degree).map(|_| rng.random_range(0..q)).collect(),
+        // Any words of 32 bits: the unit reduces what it takes in.
+        let words: Vec<u64> = match number {
+            4 => vec![u64::from(u32::MAX); degree],
+            _ => (0..degree).map(|_| u64::from(rng.random::<u32>())).collect(),
         };
+        let elements: Vec<u64> = words.iter().map(|&word| multiplier.modulus().reduce(word)).collect();
         let result = match table % 2 {
             0 => transform.forward(&elements),
             _ => {
@@ -96,7 +97,7 @@ fn transforms_are_the_kernels(lanes: usize, degree: usize, vectors: usize) {
             }
         };
         let chunk = |cycle: usize| {
-            let lane = |lane: usize| elements[transform.input_at(cycle, lane)];
+            let lane = |lane: usize| words[transform.input_at(cycle, lane)];
             bus(None, table, table / 2, &(0..lanes).map(lane).collect::<Vec<_>>())
         };
         given.push((0..chunks).map(chunk).collect());
