@@ -12,6 +12,8 @@ use rand_chacha::ChaCha8Rng;
 mod automorphism;
 #[path = "barrett_multiplier/tests.rs"]
 mod barrett_multiplier;
+#[path = "complex_multiplier/tests.rs"]
+mod complex_multiplier;
 #[path = "decomposer/tests.rs"]
 mod decomposer;
 #[path = "fixed_fft/tests.rs"]
@@ -22,6 +24,8 @@ mod four_step_ntt;
 mod modular_adder;
 #[path = "modular_butterfly/tests.rs"]
 mod modular_butterfly;
+#[path = "multiply_accumulate/tests.rs"]
+mod multiply_accumulate;
 #[path = "prime_form_multiplier/tests.rs"]
 mod prime_form_multiplier;
 #[path = "rotator/tests.rs"]

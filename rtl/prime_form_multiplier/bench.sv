@@ -1,20 +1,26 @@
-// In: modulus above its lowest 16 bits, a, b. Out: the product.
+// In: modulus above its lowest word, a, b. Out: the product.
 module bench #(
     parameter int unsigned ROUNDS = 2,
-    localparam int unsigned WIDTH = 16 * ROUNDS
+    parameter int unsigned WORD = 16,
+    parameter int unsigned WIDTH = WORD * ROUNDS,
+    localparam int unsigned HIGH = WIDTH - WORD
 ) (
     input logic clock,
     input logic reset,
     input logic in_valid,
-    input logic [3*WIDTH-17:0] in_data,
+    input logic [HIGH+2*WIDTH-1:0] in_data,
     output logic out_valid,
     output logic [WIDTH-1:0] out_data
 );
-    prime_form_multiplier #(.ROUNDS(ROUNDS)) unit (
+    prime_form_multiplier #(
+        .ROUNDS(ROUNDS),
+        .WORD(WORD),
+        .WIDTH(WIDTH)
+    ) unit (
         .clock,
-        .high(in_data[WIDTH-17:0]),
-        .a(in_data[WIDTH-16+:WIDTH]),
-        .b(in_data[2*WIDTH-16+:WIDTH]),
+        .high(in_data[HIGH-1:0]),
+        .a(in_data[HIGH+:WIDTH]),
+        .b(in_data[HIGH+WIDTH+:WIDTH]),
         .product(out_data)
     );
     delay #(
