@@ -8,6 +8,8 @@ use polyfabric_rtl::Bits;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+#[path = "accumulator/tests.rs"]
+mod accumulator;
 #[path = "automorphism/tests.rs"]
 mod automorphism;
 #[path = "barrett_multiplier/tests.rs"]
@@ -16,6 +18,10 @@ mod barrett_multiplier;
 mod complex_multiplier;
 #[path = "decomposer/tests.rs"]
 mod decomposer;
+#[path = "double_pointer_rotator/tests.rs"]
+mod double_pointer_rotator;
+#[path = "f1_replay/tests.rs"]
+mod f1_replay;
 #[path = "fixed_fft/tests.rs"]
 mod fixed_fft;
 #[path = "four_step_ntt/tests.rs"]
@@ -32,6 +38,8 @@ mod prime_form_multiplier;
 mod rotator;
 #[path = "transpose/tests.rs"]
 mod transpose;
+#[path = "vpe_array/tests.rs"]
+mod vpe_array;
 
 /// Operands for a test.
 fn rng(seed: u64) -> ChaCha8Rng {
