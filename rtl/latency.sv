@@ -96,4 +96,24 @@ package latency;
     function automatic int unsigned multiply_accumulate(int unsigned side, int unsigned steps, int unsigned multiplier, int unsigned adder);
         return complex_multiplier(multiplier, adder) + $clog2(side) * adder + running_sum(steps, adder);
     endfunction
+
+    // The product, its multiple of q, that multiple joined, the last subtraction.
+    function automatic int unsigned montgomery_multiplier();
+        return 4;
+    endfunction
+
+    // A register behind each column of switches.
+    function automatic int unsigned benes(int unsigned lanes);
+        return 2 * $clog2(lanes) - 1;
+    endfunction
+
+    // From constants in to their tile out: a cell's multiplier, an adder in each row, the lanes' skew.
+    function automatic int unsigned base_conversion_constants(int unsigned height, int unsigned lanes);
+        return montgomery_multiplier() + height + lanes - 1;
+    endfunction
+
+    // From a block's first tile in to its first tile out: the first row's multiplier, the block's tiles, then what its constants take.
+    function automatic int unsigned base_conversion(int unsigned height, int unsigned lanes, int unsigned sources);
+        return montgomery_multiplier() + sources + base_conversion_constants(height, lanes);
+    endfunction
 endpackage

@@ -14,6 +14,10 @@ mod accumulator;
 mod automorphism;
 #[path = "barrett_multiplier/tests.rs"]
 mod barrett_multiplier;
+#[path = "base_conversion/tests.rs"]
+mod base_conversion;
+#[path = "benes/tests.rs"]
+mod benes;
 #[path = "complex_multiplier/tests.rs"]
 mod complex_multiplier;
 #[path = "decomposer/tests.rs"]
@@ -30,6 +34,8 @@ mod four_step_ntt;
 mod modular_adder;
 #[path = "modular_butterfly/tests.rs"]
 mod modular_butterfly;
+#[path = "montgomery_multiplier/tests.rs"]
+mod montgomery_multiplier;
 #[path = "multiply_accumulate/tests.rs"]
 mod multiply_accumulate;
 #[path = "prime_form_multiplier/tests.rs"]
