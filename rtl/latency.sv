@@ -97,6 +97,26 @@ package latency;
         return complex_multiplier(multiplier, adder) + $clog2(side) * adder + running_sum(steps, adder);
     endfunction
 
+    // The memory's read, the addition.
+    function automatic int unsigned accumulator(int unsigned adder);
+        return 1 + adder;
+    endfunction
+
+    // A bank's read, the reorder unit, the subtraction.
+    function automatic int unsigned double_pointer_rotator(int unsigned adder);
+        return 2 + adder;
+    endfunction
+
+    // A complex product of four real ones: they, and a sum.
+    function automatic int unsigned schoolbook_multiplier(int unsigned multiplier, int unsigned adder);
+        return multiplier + adder;
+    endfunction
+
+    // Of Morphling's array: the product, the sum, and hops of what goes in or of what comes out, to all columns as many.
+    function automatic int unsigned vpe_array(int unsigned columns, int unsigned multiplier, int unsigned adder);
+        return schoolbook_multiplier(multiplier, adder) + adder + columns - 1;
+    endfunction
+
     // The product, its multiple of q, that multiple joined, the last subtraction.
     function automatic int unsigned montgomery_multiplier();
         return 4;
