@@ -136,4 +136,14 @@ package latency;
     function automatic int unsigned base_conversion(int unsigned height, int unsigned lanes, int unsigned sources);
         return montgomery_multiplier() + sources + base_conversion_constants(height, lanes);
     endfunction
+
+    // An entry of each table, their product.
+    function automatic int unsigned twiddle_generator();
+        return 1 + montgomery_multiplier();
+    endfunction
+
+    // A butterfly in each stage, a multiplier and an adder; the commutators' delays.
+    function automatic int unsigned mdc_ntt(int unsigned stages, int unsigned tiles, int unsigned slots);
+        return stages * (montgomery_multiplier() + 1) + slots * (tiles - 1);
+    endfunction
 endpackage

@@ -30,6 +30,8 @@ mod f1_replay;
 mod fixed_fft;
 #[path = "four_step_ntt/tests.rs"]
 mod four_step_ntt;
+#[path = "mdc_ntt/tests.rs"]
+mod mdc_ntt;
 #[path = "modular_adder/tests.rs"]
 mod modular_adder;
 #[path = "modular_butterfly/tests.rs"]
@@ -44,6 +46,8 @@ mod prime_form_multiplier;
 mod rotator;
 #[path = "transpose/tests.rs"]
 mod transpose;
+#[path = "twiddle_generator/tests.rs"]
+mod twiddle_generator;
 #[path = "vpe_array/tests.rs"]
 mod vpe_array;
 
