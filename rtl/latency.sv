@@ -146,4 +146,24 @@ package latency;
     function automatic int unsigned mdc_ntt(int unsigned stages, int unsigned tiles, int unsigned slots);
         return stages * (montgomery_multiplier() + 1) + slots * (tiles - 1);
     endfunction
+
+    // A multiplier and a subtractor.
+    function automatic int unsigned limb_extension();
+        return montgomery_multiplier() + 1;
+    endfunction
+
+    // A multiplier, an adder a cell.
+    function automatic int unsigned hadamard_keys(int unsigned height);
+        return montgomery_multiplier() + height;
+    endfunction
+
+    // A multiplier and an adder.
+    function automatic int unsigned hadamard_diagonals();
+        return montgomery_multiplier() + 1;
+    endfunction
+
+    // The network's.
+    function automatic int unsigned automorphism_benes(int unsigned lanes);
+        return benes(lanes);
+    endfunction
 endpackage

@@ -12,6 +12,8 @@ use rand_chacha::ChaCha8Rng;
 mod accumulator;
 #[path = "automorphism/tests.rs"]
 mod automorphism;
+#[path = "automorphism_benes/tests.rs"]
+mod automorphism_benes;
 #[path = "barrett_multiplier/tests.rs"]
 mod barrett_multiplier;
 #[path = "base_conversion/tests.rs"]
@@ -30,6 +32,10 @@ mod f1_replay;
 mod fixed_fft;
 #[path = "four_step_ntt/tests.rs"]
 mod four_step_ntt;
+#[path = "hadamard/tests.rs"]
+mod hadamard;
+#[path = "limb_extension/tests.rs"]
+mod limb_extension;
 #[path = "mdc_ntt/tests.rs"]
 mod mdc_ntt;
 #[path = "modular_adder/tests.rs"]
