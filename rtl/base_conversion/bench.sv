@@ -1,5 +1,5 @@
 // In: whether there is a tile, its limb, modulus, negated inverse, factor, addend of that limb, the tile; whether there are constants, whether the first
-// of a block, modulus, negated inverse, initial sum, weights by row. Out: the tile of a target limb.
+// of a block, modulus, negated inverse, initial sum, weights by row. Out: cycles from a block's first tile of one limb to its first one by latency.sv, the tile of a target limb.
 module bench #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned HEIGHT = 16,
@@ -12,7 +12,7 @@ module bench #(
     input logic in_valid,
     input logic [TILE+CONSTANTS-1:0] in_data,
     output logic out_valid,
-    output logic [LANES*WIDTH-1:0] out_data
+    output logic [32+LANES*WIDTH-1:0] out_data
 );
     logic tile_valid, constants_valid, first;
     logic [$clog2(HEIGHT+1)-1:0] limb;
@@ -41,8 +41,9 @@ module bench #(
         .target_inverse,
         .initial_sum,
         .weights,
-        .converted(out_data)
+        .converted(out_data[32+:LANES*WIDTH])
     );
+    assign out_data[31:0] = latency::base_conversion(HEIGHT, LANES, 1);
     delay #(
         .CYCLES(latency::base_conversion_constants(HEIGHT, LANES))
     ) valid (

@@ -104,6 +104,8 @@ impl Array {
         for (output, (cycle, tile)) in outputs.iter().zip(&expected) {
             assert_eq!(output.cycle, *cycle, "target {} of block {}", tile.limb, tile.index);
             let mut reader = Reader::new(&output.bytes);
+            let of_one_limb = BaseConversionArray::latency(height, lanes, 1, depth());
+            assert_eq!(reader.unsigned(32) as u64, of_one_limb, "what latency.sv says");
             let converted: Vec<u64> = (0..lanes).map(|_| reader.unsigned(WIDTH) as u64).collect();
             assert_eq!(converted, tile.words, "target {} of block {}", tile.limb, tile.index);
             assert_eq!(converted, kernels(&converter, balanced, &tiles, tile, lanes));

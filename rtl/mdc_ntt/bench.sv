@@ -1,5 +1,5 @@
 // In: whether to set, direction, slots, log2 of the tiles; whether to write tables, limb, address, entries of both tables by direction, modulus, negated
-// inverse; the tag of a tile that is yet to come (number, limb, valid), a tile. Out: number, limb, tile.
+// inverse; the tag of a tile that is yet to come (number, limb, valid), a tile. Out: cycles from tile to tile by latency.sv, number, limb, tile.
 module bench #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
@@ -18,7 +18,7 @@ module bench #(
     input logic in_valid,
     input logic [SET+WRITE+TAG+TILE-1:0] in_data,
     output logic out_valid,
-    output logic [TAG-1+TILE-1:0] out_data
+    output logic [32+TAG-1+TILE-1:0] out_data
 );
     logic set, set_forward, write;
     logic [$clog2(LIMBS+1)-1:0] set_slots;
@@ -63,6 +63,11 @@ module bench #(
         .coefficients_tag_out(coefficients_tag),
         .coefficients_out(coefficients)
     );
+    logic [$clog2(LIMBS+1)-1:0] slots;
+    logic [$clog2(TILE_BITS+1)-1:0] tile_bits;
+    logic [31:0] cycles;
+    always_ff @(posedge clock) if (set && in_valid) {slots, tile_bits} <= {set_slots, set_tile_bits};
+    assign cycles = latency::mdc_ntt($clog2(LANES) + 32'(tile_bits), 1 << tile_bits, 32'(slots));
     assign out_valid = values_tag[TAG-1] || coefficients_tag[TAG-1];
-    assign out_data = values_tag[TAG-1] ? {values, values_tag[TAG-2:0]} : {coefficients, coefficients_tag[TAG-2:0]};
+    assign out_data = values_tag[TAG-1] ? {values, values_tag[TAG-2:0], cycles} : {coefficients, coefficients_tag[TAG-2:0], cycles};
 endmodule

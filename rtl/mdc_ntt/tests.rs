@@ -103,15 +103,16 @@ impl Unit {
             let transformed = stream(&mut model, tiles.clone(), latency).expect("tiles in order");
             is_the_kernels(shape, moduli, pass, &tiles, &transformed);
             assert_eq!(transformed[0].0, latency);
-            expected.extend(transformed.into_iter().map(|(cycle, tile)| (start + cycle, tile)));
+            expected.extend(transformed.into_iter().map(|(cycle, tile)| (start + cycle, tile, latency)));
             now = expected.last().expect("tiles").0 + 1;
             buses.extend(words.into_iter().map(|(cycle, word)| (cycle, self.bus(&word, &powers))));
         }
         let last = *buses.keys().last().expect("words");
         let outputs = unit.run((0..=last).map(|cycle| buses.remove(&cycle)), (now - last) as usize).expect("a run");
         assert_eq!(outputs.len(), expected.len());
-        for (output, (cycle, tile)) in outputs.iter().zip(&expected) {
+        for (output, (cycle, tile, latency)) in outputs.iter().zip(&expected) {
             let mut reader = Reader::new(&output.bytes);
+            assert_eq!(reader.unsigned(32) as u64, *latency, "what latency.sv says");
             let index = reader.unsigned(tile_bits) as usize;
             let limb = reader.unsigned(bits_of(self.limbs)) as usize;
             assert_eq!((output.cycle, limb, index), (*cycle, tile.limb, tile.index));
