@@ -96,4 +96,74 @@ package latency;
     function automatic int unsigned multiply_accumulate(int unsigned side, int unsigned steps, int unsigned multiplier, int unsigned adder);
         return complex_multiplier(multiplier, adder) + $clog2(side) * adder + running_sum(steps, adder);
     endfunction
+
+    // The memory's read, the addition.
+    function automatic int unsigned accumulator(int unsigned adder);
+        return 1 + adder;
+    endfunction
+
+    // A bank's read, the reorder unit, the subtraction.
+    function automatic int unsigned double_pointer_rotator(int unsigned adder);
+        return 2 + adder;
+    endfunction
+
+    // A complex product of four real ones: they, and a sum.
+    function automatic int unsigned schoolbook_multiplier(int unsigned multiplier, int unsigned adder);
+        return multiplier + adder;
+    endfunction
+
+    // Of Morphling's array: the product, the sum, and hops of what goes in or of what comes out, to all columns as many.
+    function automatic int unsigned vpe_array(int unsigned columns, int unsigned multiplier, int unsigned adder);
+        return schoolbook_multiplier(multiplier, adder) + adder + columns - 1;
+    endfunction
+
+    // The product, its multiple of q, that multiple joined, the last subtraction.
+    function automatic int unsigned montgomery_multiplier();
+        return 4;
+    endfunction
+
+    // A register behind each column of switches.
+    function automatic int unsigned benes(int unsigned lanes);
+        return 2 * $clog2(lanes) - 1;
+    endfunction
+
+    // From constants in to their tile out: a cell's multiplier, an adder in each row, the lanes' skew.
+    function automatic int unsigned base_conversion_constants(int unsigned height, int unsigned lanes);
+        return montgomery_multiplier() + height + lanes - 1;
+    endfunction
+
+    // From a block's first tile in to its first tile out: the first row's multiplier, the block's tiles, then what its constants take.
+    function automatic int unsigned base_conversion(int unsigned height, int unsigned lanes, int unsigned sources);
+        return montgomery_multiplier() + sources + base_conversion_constants(height, lanes);
+    endfunction
+
+    // An entry of each table, their product.
+    function automatic int unsigned twiddle_generator();
+        return 1 + montgomery_multiplier();
+    endfunction
+
+    // A butterfly in each stage, a multiplier and an adder; the commutators' delays.
+    function automatic int unsigned mdc_ntt(int unsigned stages, int unsigned tiles, int unsigned slots);
+        return stages * (montgomery_multiplier() + 1) + slots * (tiles - 1);
+    endfunction
+
+    // A multiplier and a subtractor.
+    function automatic int unsigned limb_extension();
+        return montgomery_multiplier() + 1;
+    endfunction
+
+    // A multiplier, an adder a cell.
+    function automatic int unsigned hadamard_keys(int unsigned height);
+        return montgomery_multiplier() + height;
+    endfunction
+
+    // A multiplier and an adder.
+    function automatic int unsigned hadamard_diagonals();
+        return montgomery_multiplier() + 1;
+    endfunction
+
+    // The network's.
+    function automatic int unsigned automorphism_benes(int unsigned lanes);
+        return benes(lanes);
+    endfunction
 endpackage

@@ -8,22 +8,42 @@ use polyfabric_rtl::Bits;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+#[path = "accumulator/tests.rs"]
+mod accumulator;
 #[path = "automorphism/tests.rs"]
 mod automorphism;
+#[path = "automorphism_benes/tests.rs"]
+mod automorphism_benes;
 #[path = "barrett_multiplier/tests.rs"]
 mod barrett_multiplier;
+#[path = "base_conversion/tests.rs"]
+mod base_conversion;
+#[path = "benes/tests.rs"]
+mod benes;
 #[path = "complex_multiplier/tests.rs"]
 mod complex_multiplier;
 #[path = "decomposer/tests.rs"]
 mod decomposer;
+#[path = "double_pointer_rotator/tests.rs"]
+mod double_pointer_rotator;
+#[path = "f1_replay/tests.rs"]
+mod f1_replay;
 #[path = "fixed_fft/tests.rs"]
 mod fixed_fft;
 #[path = "four_step_ntt/tests.rs"]
 mod four_step_ntt;
+#[path = "hadamard/tests.rs"]
+mod hadamard;
+#[path = "limb_extension/tests.rs"]
+mod limb_extension;
+#[path = "mdc_ntt/tests.rs"]
+mod mdc_ntt;
 #[path = "modular_adder/tests.rs"]
 mod modular_adder;
 #[path = "modular_butterfly/tests.rs"]
 mod modular_butterfly;
+#[path = "montgomery_multiplier/tests.rs"]
+mod montgomery_multiplier;
 #[path = "multiply_accumulate/tests.rs"]
 mod multiply_accumulate;
 #[path = "prime_form_multiplier/tests.rs"]
@@ -32,6 +52,10 @@ mod prime_form_multiplier;
 mod rotator;
 #[path = "transpose/tests.rs"]
 mod transpose;
+#[path = "twiddle_generator/tests.rs"]
+mod twiddle_generator;
+#[path = "vpe_array/tests.rs"]
+mod vpe_array;
 
 /// Operands for a test.
 fn rng(seed: u64) -> ChaCha8Rng {

@@ -12,7 +12,7 @@ use rand::Rng;
 const WIDTH: usize = 32;
 
 /// What the twiddle memories hold for one modulus and direction, as the unit's source says it: middle factors by chunk, the first network's, the second's.
-fn rows(modulus: Modulus, lanes: usize, chunks: usize, inverse: bool) -> Vec<Vec<u64>> {
+pub(crate) fn rows(modulus: Modulus, lanes: usize, chunks: usize, inverse: bool) -> Vec<Vec<u64>> {
     let count = lanes * chunks;
     let root = primitive_root(modulus, 2 * count as u64).expect("a root");
     let root = if inverse { modulus.inverse(root).expect("a unit") } else { root };

@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 use thiserror::Error;
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
@@ -15,6 +16,9 @@ const DRIVER: &str = include_str!("bench.cpp");
 /// What Verilator's own library is made of, as far as a simulation without traces needs it.
 const LIBRARY: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
 const COMPILER_FLAGS: [&str; 4] = ["-std=c++17", "-O1", "-DVL_IGNORE_UNKNOWN_ARCH", "-w"];
+
+/// Builds of this process so far.
+static BUILDS: AtomicU64 = AtomicU64::new(0);
 
 /// Why a unit could not be built.
 #[derive(Debug, Error)]
@@ -84,7 +88,8 @@ impl Bench {
         let program = folder.join("bench");
         if !program.exists() {
             // Built beside its place, and moved there whole: tests run side by side.
-            let fresh = cache.join(format!("{}-{:016x}-{}", self.unit, hash.finish(), std::process::id()));
+            let number = BUILDS.fetch_add(1, Ordering::Relaxed);
+            let fresh = cache.join(format!("{}-{:016x}-{}-{number}", self.unit, hash.finish(), std::process::id()));
             fs::create_dir_all(&fresh).map_err(|cause| BuildError::File { path: fresh.clone(), cause })?;
             self.build(&verilator, &sources, &fresh)?;
             if fs::rename(&fresh, &folder).is_err() && !program.exists() {
@@ -117,20 +122,29 @@ impl Bench {
         let mut command = verilator.command();
         command.args(["--cc", "--top-module", "bench", "-Wall", "-O3", "--x-initial", "fast", "--Mdir"]).arg(folder);
         self.run("verilator", command.args(parameters).args(sources))?;
-        let mut files = self.library(verilator, folder)?;
+        // All of it in one piece: most of a small piece's time goes to the headers that each includes.
+        let mut whole = String::new();
         for entry in fs::read_dir(folder).map_err(|cause| BuildError::File { path: folder.to_owned(), cause })? {
             let path = entry.map_err(|cause| BuildError::File { path: folder.to_owned(), cause })?.path();
             if path.extension().is_some_and(|extension| extension == "cpp") {
-                files.push(path);
+                whole += &format!("#include {:?}\n", path.file_name().unwrap_or_default());
             }
         }
-        let driver = folder.join("driver.cpp");
-        fs::write(&driver, DRIVER).map_err(|cause| BuildError::File { path: driver.clone(), cause })?;
-        files.push(driver);
+        whole += DRIVER;
+        let source = folder.join("whole.cc");
+        fs::write(&source, whole).map_err(|cause| BuildError::File { path: source.clone(), cause })?;
+        let library = self.library(verilator, folder)?;
         let mut compiler = self.compiler(verilator);
         self.run(
             &cxx(),
-            compiler.arg("-I").arg(folder).args(files).arg("-o").arg(folder.join("bench")).arg("-lpthread"),
+            compiler
+                .arg("-I")
+                .arg(folder)
+                .arg(source)
+                .args(library)
+                .arg("-o")
+                .arg(folder.join("bench"))
+                .arg("-lpthread"),
         )
     }
 
