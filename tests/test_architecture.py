@@ -109,9 +109,9 @@ def test_a_unit_has_a_folder_with_a_page_and_is_tested_or_a_part_of_one_that_is(
     benches = {path.parent.name for path in folder.glob("*/bench.sv")}
     listed = set(re.findall(r"^\| \[(\w+)\]\(\1/README\.md\)", (folder / "README.md").read_text(), re.MULTILINE))
     tested = set(re.findall(r'path = "(\w+)/tests\.rs"', (folder / "units.rs").read_text()))
-    assert benches == tested == {path.parent.name for path in folder.glob("*/tests.rs")}
+    assert benches <= tested == {path.parent.name for path in folder.glob("*/tests.rs")}
     assert benches <= listed, f"without a row in rtl/README.md: {', '.join(sorted(benches - listed))}"
-    assert all((folder / name / "README.md").is_file() for name in listed)
+    assert all((folder / name / "README.md").is_file() for name in listed | tested)
     for name in set(sources) - benches:
         assert any(re.search(rf"\b{name}\b", text) for other, text in sources.items() if other != name), name
 
