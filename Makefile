@@ -155,7 +155,7 @@ TFHE_GPU := $(TFHE_TARGET)-gpu/release/polyfabric-bench-peer
 bench-gpu: install
 	cargo build --package polyfabric-bench-tfhe --release --locked
 	$(if $(GPU_PEER),$(MAKE) gpu-peer,@echo "bench-gpu: without tfhe-rs, whose CUDA backend needs nvcc and cmake")
-	$(FIND_NVRTC) target/release/polyfabric-bench-tfhe --output bench-results/gpu.json gpu $(if $(GPU_PEER),--peer $(TFHE_GPU)) $(GPU_ARGS)
+	$(FIND_NVRTC) target/release/polyfabric-bench-tfhe gpu --output bench-results/gpu.json $(if $(GPU_PEER),--peer $(TFHE_GPU)) $(GPU_ARGS)
 
 # The flags say where the tool kit's run-time library is, when the peer is linked and when it runs.
 gpu-peer: | check-tools
@@ -165,7 +165,7 @@ gpu-peer: | check-tools
 
 bench-gpu-rns: install
 	cargo build --package polyfabric-bench-rns --release --locked
-	$(FIND_NVRTC) target/release/polyfabric-bench-rns --output bench-results/gpu-rns.json gpu $(GPU_ARGS)
+	$(FIND_NVRTC) target/release/polyfabric-bench-rns gpu --output bench-results/gpu-rns.json $(GPU_ARGS)
 
 # A build of its own: the peer's integers take most of its building, and the other benchmarks need none.
 bench-integers: | check-tools

@@ -26,11 +26,13 @@ use polyfabric_kernels::{Isa, IsaError};
 use polyfabric_schemes::tfhe::KeyUnrolling;
 use set::Set;
 use side::Round;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(about = "Bootstrapping side by side with tfhe-rs")]
+// What is given before a subject would be ignored: each has its own options.
+#[command(about = "Bootstrapping side by side with tfhe-rs", args_conflicts_with_subcommands = true)]
 struct Arguments {
     /// Nothing for bootstraps and key switches.
     #[command(subcommand)]
@@ -48,8 +50,8 @@ struct Arguments {
     #[arg(long, conflicts_with_all = ["quick", "output"])]
     check: bool,
     /// Timed rounds of each configuration; the medians are reported.
-    #[arg(long, global = true)]
-    repetitions: Option<usize>,
+    #[arg(long)]
+    repetitions: Option<NonZeroUsize>,
     /// Processor time instead of time that passes, on one thread: for a look at a machine that is busy with other work.
     #[arg(long)]
     processor_time: bool,
@@ -143,7 +145,7 @@ fn peer(arguments: &Arguments) -> Result<Option<Peer>, PeerError> {
 /// Operations on encrypted integers; every result must decrypt to its number.
 fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Result<(), BenchError> {
     let peer = peer(arguments)?;
-    let repetitions = arguments.repetitions.unwrap_or(3).max(1);
+    let repetitions = asked.repetitions.get();
     let mut results = report::IntegerResults {
         peer: peer.as_ref().map(|peer| peer.version.clone()),
         processor: report::processor_name(),
@@ -183,7 +185,7 @@ fn on_card(arguments: &Arguments, asked: &gpu::Arguments) -> Result<(), BenchErr
     let peers = results.peer_rows.iter().map(|row| ("tfhe-rs on the card", &row.set, row.wrong, row.batch));
     match ours.chain(peers).find(|&(_, _, wrong, _)| wrong > 0) {
         Some((side, set, wrong, batch)) => {
-            Err(BenchError::Wrong { side, set: set.clone(), wrong, decrypted: batch * (asked.runs + 1) })
+            Err(BenchError::Wrong { side, set: set.clone(), wrong, decrypted: batch * (asked.runs.get() + 1) })
         }
         None => Ok(()),
     }
@@ -249,16 +251,19 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
             for &(_, configuration) in runs {
                 let Configuration { batch, threads } = configuration;
                 eprintln!("[{}/{}] {}: batch {batch}, {threads} thread(s)", index + 1, sets.len(), set.name);
-                let repetitions = arguments.repetitions.unwrap_or(match (arguments.quick, batch) {
-                    (true, _) => 3,
-                    (false, 1) => 15,
-                    (false, _) => 5,
-                });
-                let (unroll, peer) = (unrolling.bits(), peer.as_mut());
-                let rows = compare(set, ours.as_mut(), peer, configuration, repetitions, clock, &results.peak, unroll)?;
+                let repetitions = arguments.repetitions.map_or(
+                    match (arguments.quick, batch) {
+                        (true, _) => 3,
+                        (false, 1) => 15,
+                        (false, _) => 5,
+                    },
+                    NonZeroUsize::get,
+                );
+                let (peak, peer) = (&results.peak, peer.as_mut());
+                let rows = compare(set, ours.as_mut(), peer, configuration, repetitions, clock, peak, unrolling)?;
                 for row in rows {
                     // A key switch is the same with any bootstrapping key.
-                    if unroll > 1 && row.operation == "keyswitch" {
+                    if unrolling != KeyUnrolling::ONE && row.operation == "keyswitch" {
                         continue;
                     }
                     report::print_row(&row);
@@ -271,7 +276,13 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
         report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
-    Ok(())
+    match results.rows.iter().find_map(|row| Some((row, row.wrong_side()?))) {
+        Some((row, (side, wrong))) => {
+            let set = format!("{}, {} in batches of {}", row.set, row.operation, row.batch);
+            Err(BenchError::Wrong { side, set, wrong, decrypted: row.decrypted })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Single bootstraps for latency, batches for throughput, one core and two.

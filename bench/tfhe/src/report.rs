@@ -1,6 +1,7 @@
 //! Rows of the comparison, as data first and as a table drawn from it.
 
 use crate::clock::Clock;
+use crate::errors::more_than_chance;
 use crate::integers;
 use crate::machine::Peak;
 use serde::Serialize;
@@ -24,8 +25,18 @@ pub struct Row {
     pub noise: f64,
     pub wrong: usize,
     pub decrypted: usize,
+    /// log2 of the probability that one result is wrong, by the noise formulas, for the worst key: of some sets as published key switches fail.
+    pub log2_failure: f64,
     /// Nothing where our side ran alone.
     pub peer: Option<PeerFigures>,
+}
+
+impl Row {
+    /// A side with more wrong results than the set has by chance, and how many those are.
+    pub fn wrong_side(&self) -> Option<(&'static str, usize)> {
+        let sides = [Some(("Polyfabric", self.wrong)), self.peer.as_ref().map(|peer| ("tfhe-rs", peer.wrong))];
+        sides.into_iter().flatten().find(|&(_, wrong)| more_than_chance(wrong, self.decrypted, self.log2_failure))
+    }
 }
 
 /// What the peer came to in a row, as ours.
