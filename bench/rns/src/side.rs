@@ -6,7 +6,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SideError {
-    #[error("{side} cannot be started ({source}); build it with make bench-rns, or leave it out with --without")]
+    #[error(
+        "{side} cannot be started ({source}); make bench-rns builds it, and without --lattigo or --openfhe it is left out"
+    )]
     Start { side: String, source: std::io::Error },
     #[error("{side} does not answer: {reason}; its own words, if any, are above")]
     Silent { side: String, reason: String },
