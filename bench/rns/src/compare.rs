@@ -5,6 +5,7 @@ use crate::protocol::{Answer, Request, Scheme};
 use crate::report::{self, Bootstrapping, PeerBootstrapping, PeerFigures, Results, Row};
 use crate::side::{Launch, Side, SideError};
 use crate::{Arguments, BenchError, machine};
+use polyfabric_bench_common::{least, median};
 use polyfabric_kernels::Isa;
 
 /// Memory that the peer's bootstrapping and its keys need at their peak, with a tenth to spare.
@@ -39,14 +40,11 @@ pub struct Figures {
 
 impl Figures {
     pub fn least(&self) -> f64 {
-        self.ms.iter().copied().fold(f64::INFINITY, f64::min)
+        least(&self.ms)
     }
 
     pub fn median(&self) -> f64 {
-        let mut sorted = self.ms.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
+        median(&self.ms)
     }
 }
 
@@ -59,9 +57,9 @@ pub fn measure(
     peers: &[Launch],
 ) -> Result<(), BenchError> {
     let mut results = Results {
-        processor: report::processor_name(),
+        processor: polyfabric_bench_common::processor_name(),
         isa: isa.description(),
-        time: report::now(),
+        time: polyfabric_bench_common::now(),
         threads: 1,
         peers: vec![],
         left_out: vec![],
@@ -102,6 +100,9 @@ pub fn measure(
     }
     for left_out in &results.left_out {
         println!("left out: {left_out}");
+    }
+    if results.rows.is_empty() {
+        return Err(BenchError::Nothing(results.left_out.join("; ")));
     }
     if let Some(path) = &arguments.output {
         println!("rows written to {}", path.display());
@@ -157,8 +158,7 @@ fn in_turns(
                 let index = (round + turn) % sides.len();
                 let answer = measured(&mut sides[index].0, case, op, if round == 0 { 1 } else { repetitions })?;
                 if round == 0 {
-                    let least = answer.ms.iter().copied().fold(f64::INFINITY, f64::min);
-                    repetitions = repetitions.min((250.0 / least.max(1e-3)).max(1.0) as usize);
+                    repetitions = repetitions.min((250.0 / least(&answer.ms).max(1e-3)).max(1.0) as usize);
                     continue;
                 }
                 figures[index].ms.extend(&answer.ms);

@@ -69,6 +69,8 @@ enum BenchError {
     UnknownCase { name: String, known: String },
     #[error("{side}, {op} of {case}: a decrypted result is off by {error:e}, more than {tolerance:e}")]
     Wrong { side: String, op: String, case: String, error: f64, tolerance: f64 },
+    #[error("nothing was measured: {0}")]
+    Nothing(String),
     #[error("{path}: {source}")]
     Output { path: PathBuf, source: std::io::Error },
     #[error("this program's own path is unknown: {0}")]

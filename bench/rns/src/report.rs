@@ -78,17 +78,9 @@ pub struct Results {
     pub rows: Vec<Row>,
 }
 
-/// Writes `results` as JSON beside its place and then renames it, so that a reader never sees half a file.
+/// Writes `results` to `path`, whole or not at all.
 pub fn write(path: &Path, results: &impl Serialize) -> Result<(), BenchError> {
-    let all = || {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let partial = path.with_extension("json.partial");
-        std::fs::write(&partial, serde_json::to_string_pretty(results)?)?;
-        std::fs::rename(&partial, path)
-    };
-    all().map_err(|source| BenchError::Output { path: path.to_owned(), source })
+    polyfabric_bench_common::write(results, path).map_err(|source| BenchError::Output { path: path.to_owned(), source })
 }
 
 pub fn print_header() {
@@ -133,16 +125,4 @@ fn errors(row: &Row) -> String {
             beside(of(row.ours_error), row.peer.as_ref().map(|peer| of(peer.peer_error)))
         }
     }
-}
-
-/// Seconds since 1970.
-pub fn now() -> u64 {
-    std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs())
-}
-
-/// The processor's own name, where the system tells it.
-pub fn processor_name() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(':').nth(1));
-    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |name| name.trim().to_owned())
 }

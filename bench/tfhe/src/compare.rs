@@ -1,13 +1,14 @@
 //! Both sides on the same set, interleaved, so that drift of the machine meets both alike.
 
 use crate::BenchError;
-use crate::clock::{Clock, median};
+use crate::clock::Clock;
 use crate::errors::Errors;
 use crate::machine::Peak;
 use crate::peer::Peer;
 use crate::report::{PeerFigures, Row};
 use crate::set::Set;
 use crate::side::{Round, Side};
+use polyfabric_bench_common::median;
 use polyfabric_schemes::tfhe::KeyUnrolling;
 
 /// A batch size and a number of threads.

@@ -2,9 +2,10 @@
 //! chooses, and tfhe-rs's `FheUint` with its default parameters, both at a failure probability of 2^-128.
 
 use crate::BenchError;
-use crate::clock::{self, median};
+use crate::clock;
 use crate::peer::Peer;
 use crate::protocol::{IntegerRound, Operands, Operation};
+use polyfabric_bench_common::median;
 use polyfabric_program::tfhe::homomorphic::{Builder, CodecError, Program, ProgramError, decode_output, encode_input};
 use polyfabric_program::tfhe::integers::{Amount, Comparison, Direction, IntegerError, IntegerType, Integers};
 use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};

@@ -74,6 +74,8 @@ enum BenchError {
     UnknownSet { name: String, known: String },
     #[error("{wrong} of {decrypted} results of {side} on {set} decrypt to another message")]
     Wrong { side: &'static str, set: String, wrong: usize, decrypted: usize },
+    #[error("nothing was measured: {0}")]
+    Nothing(String),
     #[error("these butterflies are off by more than their arithmetic allows: {0}")]
     Inexact(Box<gpu::Transform>),
     #[error("{path}: {source}")]
@@ -148,16 +150,17 @@ fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Res
     let repetitions = asked.repetitions.get();
     let mut results = report::IntegerResults {
         peer: peer.as_ref().map(|peer| peer.version.clone()),
-        processor: report::processor_name(),
+        processor: polyfabric_bench_common::processor_name(),
         isa: isa.description(),
-        time: report::now(),
+        time: polyfabric_bench_common::now(),
         repetitions,
         rows: Vec::new(),
     };
     report::print_integer_header();
     results.rows = integers::measure(asked, repetitions, peer, report::print_integer)?;
     if let Some(path) = &arguments.output {
-        report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
+        polyfabric_bench_common::write(&results, path)
+            .map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
     for row in &results.rows {
@@ -175,9 +178,11 @@ fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Res
 fn on_card(arguments: &Arguments, asked: &gpu::Arguments) -> Result<(), BenchError> {
     let results = gpu::measure(asked, arguments.peer.as_deref())?;
     if let Some(path) = &arguments.output {
-        report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
+        polyfabric_bench_common::write(&results, path)
+            .map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
+    results.expect_rows()?;
     if let Some(transform) = results.transforms.iter().find(|transform| !transform.is_right()) {
         return Err(BenchError::Inexact(Box::new(transform.clone())));
     }
@@ -227,10 +232,10 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
     let clock = if arguments.processor_time { Clock::Processor } else { Clock::Wall };
     let mut results = report::Results {
         peer: peer.as_ref().map(|peer| peer.version.clone()),
-        processor: report::processor_name(),
+        processor: polyfabric_bench_common::processor_name(),
         isa: isa.description(),
         clock,
-        time: report::now(),
+        time: polyfabric_bench_common::now(),
         peak: Peak::measure(isa, clock),
         rows: Vec::new(),
     };
@@ -273,7 +278,8 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
         }
     }
     if let Some(path) = &arguments.output {
-        report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
+        polyfabric_bench_common::write(&results, path)
+            .map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
     match results.rows.iter().find_map(|row| Some((row, row.wrong_side()?))) {

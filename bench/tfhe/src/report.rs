@@ -5,7 +5,6 @@ use crate::errors::more_than_chance;
 use crate::integers;
 use crate::machine::Peak;
 use serde::Serialize;
-use std::path::Path;
 
 /// One measured configuration. Times are medians in milliseconds for one ciphertext of the batch.
 #[derive(Clone, Debug, Serialize)]
@@ -80,21 +79,6 @@ pub struct IntegerResults {
     /// Timed rounds of each row.
     pub repetitions: usize,
     pub rows: Vec<integers::Row>,
-}
-
-/// Writes `results` as JSON beside their place and then renames the file, so that a reader never sees half of one.
-pub fn write(results: &impl Serialize, path: &Path) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let partial = path.with_extension("json.partial");
-    std::fs::write(&partial, serde_json::to_string_pretty(results)?)?;
-    std::fs::rename(&partial, path)
-}
-
-/// Seconds since 1970.
-pub fn now() -> u64 {
-    std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs())
 }
 
 pub fn print_integer_header() {
@@ -186,17 +170,4 @@ pub fn print_row(row: &Row) {
         of_peer(&|peer| peer.wrong.to_string()),
         row.decrypted,
     );
-}
-
-/// The processor's own name, where the system tells it.
-pub fn processor_name() -> String {
-    std::fs::read_to_string("/proc/cpuinfo")
-        .ok()
-        .and_then(|text| {
-            text.lines()
-                .find(|line| line.starts_with("model name"))
-                .and_then(|line| line.split(':').nth(1))
-                .map(|name| name.trim().to_owned())
-        })
-        .unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }

@@ -7,15 +7,15 @@ mod tests;
 mod transforms;
 
 use crate::BenchError;
-use crate::clock::{Clock, median};
+use crate::clock::Clock;
 use crate::errors::Errors;
 use crate::ours::Keys;
 use crate::protocol::CardSet;
-use crate::report;
 use crate::set::Set;
 use crate::side::Side;
 use peaks::Peaks;
 use peer::{CardPeer, PeerRow, shared};
+use polyfabric_bench_common::median;
 use polyfabric_runtime::gpu::{Cuda, Device, multiply_adds};
 use polyfabric_schemes::tfhe::{KeyUnrolling, sets};
 use serde::Serialize;
@@ -106,7 +106,7 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
     println!("{}", version.as_deref().unwrap_or("no peer: Polyfabric alone"));
     let mut results = Results {
         card: card.name().to_owned(),
-        time: report::now(),
+        time: polyfabric_bench_common::now(),
         peaks,
         transforms,
         rows: Vec::new(),
@@ -146,6 +146,15 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
 }
 
 impl Results {
+    /// Fails, with the reasons, if every set was refused.
+    pub fn expect_rows(&self) -> Result<(), BenchError> {
+        if self.rows.is_empty() && self.peer_rows.is_empty() {
+            let refused: Vec<_> = self.refused.iter().map(|(set, reason)| format!("{set}: {reason}")).collect();
+            return Err(BenchError::Nothing(refused.join("; ")));
+        }
+        Ok(())
+    }
+
     fn refuse(&mut self, name: &str, refusal: impl ToString) {
         let refusal = refusal.to_string();
         eprintln!("{name}: {refusal}");

@@ -1,11 +1,12 @@
 //! The peer's backend of cards beside ours: the sets that both serve, and the peer's own.
 
 use super::Arguments;
-use crate::clock::{Clock, median};
+use crate::clock::Clock;
 use crate::errors::Errors;
 use crate::peer::{Peer, PeerError};
 use crate::protocol::CardSet;
 use crate::set::Set;
+use polyfabric_bench_common::median;
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
