@@ -134,19 +134,21 @@ TFHE_ISA := $(if $(filter avx2 portable,$(POLYFABRIC_ISA)),avx2,native)
 TFHE_FLAGS_avx2 := RUSTFLAGS="-C target-cpu=x86-64-v3"
 TFHE_FEATURES_avx2 := --no-default-features
 TFHE_TARGET := $(CURDIR)/bench/target/tfhe-$(TFHE_ISA)
+TFHE_PEER := cd bench/tfhe/peer && $(TFHE_FLAGS_$(TFHE_ISA)) cargo
+TFHE_LOCKED := --locked $(TFHE_FEATURES_$(TFHE_ISA)) --target-dir $(TFHE_TARGET)
 
 bench: | check-tools
-	cd bench/tfhe/peer && $(TFHE_FLAGS_$(TFHE_ISA)) cargo build --release --locked --target-dir $(TFHE_TARGET) $(TFHE_FEATURES_$(TFHE_ISA))
+	$(TFHE_PEER) build --release $(TFHE_LOCKED)
 	cargo run --package polyfabric-bench-tfhe --release --locked -- --peer $(TFHE_TARGET)/release/polyfabric-bench-peer \
 		--output bench-results/tfhe.json $(BENCH_ARGS)
 
 bench-check: | check-tools
-	cd bench/tfhe/peer && cargo build --profile untimed --locked --target-dir $(TFHE_TARGET)
+	$(TFHE_PEER) build --profile untimed $(TFHE_LOCKED)
 	cargo build --workspace --bin polyfabric-bench-tfhe --locked
 	target/debug/polyfabric-bench-tfhe --peer $(TFHE_TARGET)/untimed/polyfabric-bench-peer --check
 
 bench-types: | check-tools
-	cd bench/tfhe/peer && cargo check --locked --target-dir $(TFHE_TARGET)
+	$(TFHE_PEER) check $(TFHE_LOCKED)
 
 # The compiler of the kernels is the package's, as for `--on gpu`.
 FIND_NVRTC = LD_LIBRARY_PATH=$$($(VENV)/bin/python -c "import nvidia; print(*(f'{path}/cu13/lib' for path in nvidia.__path__), sep=':')")
@@ -159,22 +161,21 @@ TFHE_GPU := $(TFHE_TARGET)-gpu/release/polyfabric-bench-peer
 bench-gpu: install
 	cargo build --package polyfabric-bench-tfhe --release --locked
 	$(if $(GPU_PEER),$(MAKE) gpu-peer,@echo "bench-gpu: without tfhe-rs, whose CUDA backend needs nvcc and cmake")
-	$(FIND_NVRTC) target/release/polyfabric-bench-tfhe --output bench-results/gpu.json gpu $(if $(GPU_PEER),--peer $(TFHE_GPU)) $(GPU_ARGS)
+	$(FIND_NVRTC) target/release/polyfabric-bench-tfhe gpu --output bench-results/gpu.json $(if $(GPU_PEER),--peer $(TFHE_GPU)) $(GPU_ARGS)
 
 # The flags say where the tool kit's run-time library is, when the peer is linked and when it runs.
 gpu-peer: | check-tools
 	cd bench/tfhe/peer && CUDACXX=$(GPU_PEER) RUSTFLAGS="-C target-cpu=$(if $(filter avx2,$(TFHE_ISA)),x86-64-v3,native) \
 		-L native=$(CUDA)/lib64 -C link-arg=-Wl,-rpath,$(CUDA)/lib64" \
-		cargo build --release --locked --target-dir $(TFHE_TARGET)-gpu $(TFHE_FEATURES_$(TFHE_ISA)) --features gpu
+		cargo build --release $(TFHE_LOCKED)-gpu --features gpu
 
 bench-gpu-rns: install
 	cargo build --package polyfabric-bench-rns --release --locked
-	$(FIND_NVRTC) target/release/polyfabric-bench-rns --output bench-results/gpu-rns.json gpu $(GPU_ARGS)
+	$(FIND_NVRTC) target/release/polyfabric-bench-rns gpu --output bench-results/gpu-rns.json $(GPU_ARGS)
 
 # A build of its own: the peer's integers take most of its building, and the other benchmarks need none.
 bench-integers: | check-tools
-	cd bench/tfhe/peer && $(TFHE_FLAGS_$(TFHE_ISA)) cargo build --release --locked --target-dir $(TFHE_TARGET)-integers \
-		$(TFHE_FEATURES_$(TFHE_ISA)) --features integers
+	$(TFHE_PEER) build --release $(TFHE_LOCKED)-integers --features integers
 	cargo run --package polyfabric-bench-tfhe --release --locked -- integers \
 		--peer $(TFHE_TARGET)-integers/release/polyfabric-bench-peer --output bench-results/integers.json $(BENCH_ARGS)
 

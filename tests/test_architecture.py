@@ -139,6 +139,19 @@ def test_the_other_library_is_a_dependency_of_its_benchmark_and_its_adapter_alon
     assert 'name = "tfhe"' not in (ROOT / "Cargo.lock").read_text()
 
 
+def test_the_other_library_has_the_version_that_texts_name() -> None:
+    dependency = tomllib.loads((ROOT / "bench" / "tfhe" / "peer" / "Cargo.toml").read_text())["dependencies"]["tfhe"]
+    version = dependency["version"].removeprefix("=")
+    assert f'const TFHE_RS: &str = "{version}";' in (ROOT / "bench" / "tfhe" / "peer" / "src" / "main.rs").read_text()
+    named = {
+        f"{path.name}: {found}"
+        for path in (ROOT / "docs").glob("*.md")
+        for found in re.findall(r"tfhe-rs (\d+\.\d+\.\d+)", path.read_text())
+    }
+    assert named
+    assert {text.split(": ")[1] for text in named} == {version}, named
+
+
 def test_the_adapters_lock_file_knows_what_our_crates_depend_on() -> None:
     # It is no member of the workspace, so nothing else brings the file up to date, and `make tfhe-rs` takes it as it is.
     lock = tomllib.loads((ROOT / "adapters" / "tfhe-rs" / "Cargo.lock").read_text())["package"]
