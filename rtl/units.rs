@@ -42,6 +42,8 @@ mod mdc_ntt;
 mod modular_adder;
 #[path = "modular_butterfly/tests.rs"]
 mod modular_butterfly;
+#[path = "modulus_switch/tests.rs"]
+mod modulus_switch;
 #[path = "montgomery_multiplier/tests.rs"]
 mod montgomery_multiplier;
 #[path = "multiply_accumulate/tests.rs"]
@@ -50,6 +52,8 @@ mod multiply_accumulate;
 mod prime_form_multiplier;
 #[path = "rotator/tests.rs"]
 mod rotator;
+#[path = "sample_extractor/tests.rs"]
+mod sample_extractor;
 #[path = "transpose/tests.rs"]
 mod transpose;
 #[path = "twiddle_generator/tests.rs"]
