@@ -20,6 +20,8 @@ mod barrett_multiplier;
 mod base_conversion;
 #[path = "benes/tests.rs"]
 mod benes;
+#[path = "cmux/tests.rs"]
+mod cmux;
 #[path = "complex_multiplier/tests.rs"]
 mod complex_multiplier;
 #[path = "decomposer/tests.rs"]
