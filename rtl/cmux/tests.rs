@@ -146,9 +146,3 @@ fn rotations_are_the_kernels(setting: &Setting, log2_lanes: u32, iterations: usi
 fn three_iterations_of_a_small_ring() {
     rotations_are_the_kernels(&Setting::toy([24, 26, 30]), 2, 3);
 }
-
-#[test]
-#[ignore = "needs Verilator: make rtl"]
-fn full_size_two_iterations_on_four_lanes() {
-    rotations_are_the_kernels(&Setting::of("fpt", PAPERS_SET), 2, 2);
-}
