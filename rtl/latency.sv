@@ -43,6 +43,11 @@ package latency;
         return multiplier + 2 * adder;
     endfunction
 
+    // A complex product of four real ones: they, and a sum.
+    function automatic int unsigned schoolbook_multiplier(int unsigned multiplier, int unsigned adder);
+        return multiplier + adder;
+    endfunction
+
     // Stages first to past - 1 of a transform are a smaller one that splits behind some stage.
     typedef struct packed {
         int unsigned first;
@@ -61,18 +66,32 @@ package latency;
         end
     endfunction
 
-    // Products with roots of unity of order 2^log2_order: up to quarter turns there are none.
-    function automatic int unsigned turn(int unsigned log2_order, int unsigned multiplier, int unsigned adder);
-        return log2_order > 2 ? complex_multiplier(multiplier, adder) : 0;
+    // What a transform multiplies points by: between stages, before the first one, or within one.
+    localparam int unsigned ROTATION = 0;
+    localparam int unsigned TWIST = 1;
+    localparam int unsigned FACTOR = 2;
+
+    // log2 of the order of these roots of unity; behind the last stage there is no rotation.
+    function automatic int unsigned order(int unsigned kind, int unsigned log2_points, int unsigned log2_radix, int unsigned stage);
+        split_t part;
+        part = split(log2_points, log2_radix, stage);
+        return kind == TWIST ? log2_points + 2 : kind == FACTOR ? stage + 3 : stage + 1 < log2_points ? part.past - part.first : 0;
     endfunction
 
-    // The twist; sums and a rotation a stage; exchanges that wait for all points but those of one cycle.
-    function automatic int unsigned fixed_fft(int unsigned log2_points, int unsigned log2_lanes, int unsigned log2_radix, int unsigned multiplier, int unsigned adder);
-        split_t part;
-        fixed_fft = complex_multiplier(multiplier, adder) + log2_points * adder + (1 << (log2_points - log2_lanes)) - 1;
-        for (int unsigned stage = 0; stage + 1 < log2_points; stage++) begin
-            part = split(log2_points, log2_radix, stage);
-            fixed_fft += turn(part.past - part.first, multiplier, adder);
+    // Products with roots of that order, of so many real ones each: up to quarter turns there are none.
+    function automatic int unsigned turn(int unsigned log2_order, int unsigned reals, int unsigned multiplier, int unsigned adder);
+        if (log2_order <= 2) return 0;
+        return reals == 3 ? complex_multiplier(multiplier, adder) : schoolbook_multiplier(multiplier, adder);
+    endfunction
+
+    // The twist, unless it is merged; sums and products a stage; exchanges that wait for all points but those of one cycle.
+    function automatic int unsigned fixed_fft(
+        int unsigned log2_points, int unsigned log2_lanes, bit merged, int unsigned log2_radix, int unsigned reals, int unsigned multiplier, int unsigned adder
+    );
+        fixed_fft = log2_points * adder + (1 << (log2_points - log2_lanes)) - 1;
+        if (!merged) fixed_fft += turn(order(TWIST, log2_points, log2_radix, 0), reals, multiplier, adder);
+        for (int unsigned stage = 0; stage < log2_points; stage++) begin
+            fixed_fft += turn(order(merged ? FACTOR : ROTATION, log2_points, log2_radix, stage), reals, multiplier, adder);
         end
     endfunction
 
@@ -105,11 +124,6 @@ package latency;
     // A bank's read, the reorder unit, the subtraction.
     function automatic int unsigned double_pointer_rotator(int unsigned adder);
         return 2 + adder;
-    endfunction
-
-    // A complex product of four real ones: they, and a sum.
-    function automatic int unsigned schoolbook_multiplier(int unsigned multiplier, int unsigned adder);
-        return multiplier + adder;
     endfunction
 
     // Of Morphling's array: the product, the sum, and hops of what goes in or of what comes out, to all columns as many.
@@ -165,5 +179,13 @@ package latency;
     // The network's.
     function automatic int unsigned automorphism_benes(int unsigned lanes);
         return benes(lanes);
+    endfunction
+
+    function automatic int unsigned modulus_switch(int unsigned adder);
+        return adder;
+    endfunction
+
+    function automatic int unsigned sample_extractor();
+        return 1;
     endfunction
 endpackage

@@ -20,6 +20,8 @@ mod barrett_multiplier;
 mod base_conversion;
 #[path = "benes/tests.rs"]
 mod benes;
+#[path = "cmux/tests.rs"]
+mod cmux;
 #[path = "complex_multiplier/tests.rs"]
 mod complex_multiplier;
 #[path = "decomposer/tests.rs"]
@@ -42,6 +44,8 @@ mod mdc_ntt;
 mod modular_adder;
 #[path = "modular_butterfly/tests.rs"]
 mod modular_butterfly;
+#[path = "modulus_switch/tests.rs"]
+mod modulus_switch;
 #[path = "montgomery_multiplier/tests.rs"]
 mod montgomery_multiplier;
 #[path = "multiply_accumulate/tests.rs"]
@@ -50,6 +54,8 @@ mod multiply_accumulate;
 mod prime_form_multiplier;
 #[path = "rotator/tests.rs"]
 mod rotator;
+#[path = "sample_extractor/tests.rs"]
+mod sample_extractor;
 #[path = "transpose/tests.rs"]
 mod transpose;
 #[path = "twiddle_generator/tests.rs"]

@@ -1,17 +1,17 @@
 //! Do accumulators hold what the kernel adds to a torus polynomial?
 
-use crate::fixed_fft::{Setting, TOY, fpt};
+use crate::fixed_fft::{PAPERS_SET, Setting, fpt, shape};
 use crate::rng;
-use polyfabric_kernels::fixed::{FixedFft, FixedSpectrum};
+use polyfabric_kernels::fixed::FixedFft;
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 
 /// Products of several rounds on `polynomials` accumulators, `lanes` coefficients a cycle. Returns how much finer products are than
 /// coefficients, in bits.
-fn sums_are_the_kernels(setting: Setting, lanes: usize, polynomials: usize, rounds: usize) -> i32 {
+fn sums_are_the_kernels(setting: &Setting, lanes: usize, polynomials: usize, rounds: usize) -> i32 {
     let (width, degree) = (setting.gadget.kept_bits(), 2 * setting.points());
     // Accumulators have the bits that digits keep (section 3.5).
-    let spec = setting.spec().with_result_bits(width);
+    let spec = setting.spec.clone().with_result_bits(width);
     let unit_bits = spec.result_unit(32);
     let finer = unit_bits as i32 - spec.result_exponent();
     let product_width = spec.inverse.output_width();
@@ -43,7 +43,7 @@ fn sums_are_the_kernels(setting: Setting, lanes: usize, polynomials: usize, roun
             let fresh = polynomial.clone();
             let mut products = vec![0u64; degree];
             if round > 0 {
-                let mut spectrum = FixedSpectrum::zeros(setting.degree());
+                let mut spectrum = setting.zeros();
                 let mut sum = spectrum.clone();
                 let _ = transform.forward_digits(&digits.next().expect("enough"), &mut spectrum);
                 for key in &keys {
@@ -67,8 +67,7 @@ fn sums_are_the_kernels(setting: Setting, lanes: usize, polynomials: usize, roun
             }
         }
     }
-    // `Shape::accumulate`.
-    let latency = (fpt().depth.memory + fpt().depth.adder) as usize;
+    let latency = shape(PAPERS_SET).accumulate as usize;
     let outputs = unit.run(stream, latency).expect("a run");
     assert_eq!(outputs.len(), expected.len());
     for (output, (cycle, expected)) in outputs.iter().zip(expected) {
@@ -84,15 +83,16 @@ fn sums_are_the_kernels(setting: Setting, lanes: usize, polynomials: usize, roun
 #[ignore = "needs Verilator: make rtl"]
 fn several_rounds_of_small_polynomials() {
     // With an inverse transform that leaves bits to round.
-    let setting = Setting { widths: [24, 26, 30], ..TOY };
-    assert!(sums_are_the_kernels(setting, 4, 4, 4) > 1);
+    let setting = Setting::toy([24, 26, 30]);
+    assert!(sums_are_the_kernels(&setting, 4, 4, 4) > 1);
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_accumulators_of_fpt() {
-    // Parameter set II: 12 ciphertexts of two polynomials, as many coefficients a cycle as the inverse transform gives.
-    let (setting, fpt) = (Setting::of_the_paper(), fpt());
-    let lanes = 2 * fpt.forward_points as usize / setting.gadget.levels as usize;
-    sums_are_the_kernels(setting, lanes, 2 * fpt.batch as usize, 2);
+    // As many coefficients a cycle as the inverse transform gives, for the ciphertexts of a batch.
+    let shape = shape(PAPERS_SET);
+    let lanes = 2 * shape.widths.1 as usize;
+    let polynomials = (shape.polynomials * fpt().batch) as usize;
+    sums_are_the_kernels(&Setting::of("fpt", PAPERS_SET), lanes, polynomials, 2);
 }

@@ -1,8 +1,7 @@
 //! Are three real products the kernel's complex one, rounding and saturation included?
 
-use crate::fixed_fft::{Point, Setting, fpt, zipped};
+use crate::fixed_fft::{PAPERS_SET, Point, Setting, fpt, shape, zipped};
 use crate::rng;
-use polyfabric_kernels::fixed::FixedSpectrum;
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 
@@ -25,8 +24,7 @@ fn products_are(widths: Widths, cases: &[(Point, Point, Point)]) {
         let part = |bits: Bits, (re, im): Point, width: u32| bits.field(re, width as usize).field(im, width as usize);
         Some(part(part(Bits::new(), point, width), by, factor))
     });
-    // `Fpt::product`.
-    let latency = depth.multiplier + 2 * depth.adder;
+    let latency = shape(PAPERS_SET).multiply as u64;
     let outputs = unit.run(words, latency as usize).expect("a run");
     assert_eq!(outputs.len(), cases.len());
     for (cycle, (output, (point, by, expected))) in outputs.iter().zip(cases).enumerate() {
@@ -69,7 +67,7 @@ fn extremes(widths: Widths) -> Vec<(Point, Point, Point)> {
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
-fn twiddle_factors_of_fpt() {
+fn full_size_twiddle_factors_of_fpt() {
     let fpt = fpt();
     let (width, factor) = (fpt.inverse.input(), fpt.inverse_twiddle as u32);
     let widths = (width, factor, factor - 2, width);
@@ -79,13 +77,13 @@ fn twiddle_factors_of_fpt() {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_products_with_a_key_are_the_kernels() {
-    let setting = Setting::of_the_paper();
+    let setting = Setting::of("fpt", PAPERS_SET);
     let transform = setting.transform();
     let spec = transform.spec();
     let widths = (spec.digits.output_width(), spec.key.output_width(), spec.accumulator.shift, spec.accumulator.width);
     let mut cases = extremes(widths);
     for (digits, key) in setting.digits(6).iter().zip(setting.keys(6)) {
-        let [mut spectrum, mut product] = [(); 2].map(|()| FixedSpectrum::zeros(setting.degree()));
+        let [mut spectrum, mut product] = [(); 2].map(|()| setting.zeros());
         assert_eq!(transform.forward_digits(digits, &mut spectrum), 0);
         assert_eq!(transform.multiply_accumulate(&mut product, &spectrum, &key), 0);
         let [spectrum, key, product] = [&spectrum, &key, &product].map(|of| zipped(of.re(), of.im()));

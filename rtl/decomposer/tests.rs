@@ -1,8 +1,12 @@
 //! Are the digits the kernel's, at the latencies that the machine models count?
 
+use crate::fixed_fft::{PAPERS_SET, shape};
 use crate::{described, rng};
 use polyfabric_kernels::decompose::{Gadget, decompose_scalar};
+use polyfabric_machines::registry;
+use polyfabric_machines::torus_pipeline::machine::Pipeline;
 use polyfabric_rtl::{Bench, Bits, Reader};
+use polyfabric_schemes::tfhe::sets;
 use rand::Rng;
 
 #[derive(Clone, Copy)]
@@ -67,17 +71,17 @@ impl Unit {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn strix_rounds_and_then_extracts_level_after_level() {
-    let adder = described("strix", "units.pipeline.adder");
-    let lanes = 2 * described("strix", "units.core.lanes") as usize;
-    let gadget = Gadget { log2_base: 10, levels: 2 };
+    let strix = Pipeline::new(&registry::description("strix").expect("a machine")).expect("its figures");
+    let set = sets::parameters("strix-I").expect("a set");
+    let lanes = strix.coefficients_of(strix.stages.decomposer) as usize;
+    let (gadget, adder) = (set.bootstrap_gadget(), strix.depth.adder);
     let unit = Unit { width: 32, gadget, all_levels: false, steps: 2, lanes, adder };
-    // `StepCycles::decompose`.
-    unit.digits_are_the_kernels(2 * adder);
+    unit.digits_are_the_kernels(strix.steps(&set).decompose as u64);
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
-fn morphling_adds_once() {
+fn full_size_morphling_adds_once() {
     let adder = described("morphling", "units.pipeline.adder");
     let unit =
         Unit { width: 32, gadget: Gadget { log2_base: 7, levels: 3 }, all_levels: false, steps: 1, lanes: 2, adder };
@@ -88,12 +92,14 @@ fn morphling_adds_once() {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_fpt_has_nothing_to_round() {
-    let adder = described("fpt", "units.pipeline.adder");
-    let gadget = Gadget { log2_base: 10, levels: 2 };
-    let lanes = 2 * described("fpt", "units.cmux.forward_points") as usize;
+    let (shape, adder) = (shape(PAPERS_SET), described("fpt", "units.pipeline.adder"));
+    let gadget = Gadget { log2_base: shape.bits.digit, levels: shape.levels as u32 };
+    assert_eq!(shape.bits.coefficient, gadget.kept_bits());
+    let lanes = 2 * shape.widths.0 as usize;
     let unit = Unit { width: gadget.kept_bits(), gadget, all_levels: false, steps: 2, lanes, adder };
-    // The model's `Shape::decompose` is 2 adders, as if bits were dropped; its accumulators have the bits that digits keep.
     unit.digits_are_the_kernels(adder);
+    // The model counts an addition more, as if there were bits to round.
+    assert_eq!(shape.decompose as u64, 2 * adder);
 }
 
 #[test]

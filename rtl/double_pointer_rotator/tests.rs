@@ -1,13 +1,19 @@
-//! Do both pointers bring what Morphling's model says, by any amount, in its cycles?
+//! Do both pointers bring what Morphling's model says, by any amount, in its cycles and in those of Strix?
 
 use crate::{described, rng};
 use polyfabric_kernels::rotation::rotate_subtract;
+use polyfabric_machines::morphling::machine::Morphling;
 use polyfabric_machines::morphling::rotator;
+use polyfabric_machines::registry;
+use polyfabric_machines::torus::pipeline;
+use polyfabric_machines::torus_pipeline::machine::Pipeline;
 use polyfabric_rtl::{Bench, Bits, Reader};
+use polyfabric_schemes::tfhe::sets;
 use rand::Rng;
 
-fn rotations_are_the_models(degree: usize, columns: usize, amounts: &[usize]) {
-    let [adder, memory] = ["adder", "memory"].map(|unit| described("morphling", &format!("units.pipeline.{unit}")));
+/// Returns the latency.
+fn rotations_are_the_models(machine: &str, degree: usize, columns: usize, amounts: &[usize]) -> u64 {
+    let [adder, memory] = ["adder", "memory"].map(|unit| described(machine, &format!("units.pipeline.{unit}")));
     let unit = Bench::new("double_pointer_rotator")
         .parameter("LOG2_DEGREE", degree.ilog2())
         .parameter("LOG2_COLUMNS", columns.ilog2())
@@ -39,7 +45,7 @@ fn rotations_are_the_models(degree: usize, columns: usize, amounts: &[usize]) {
         let pause = if number % 3 == 2 { rng.random_range(1..2 * lines) } else { 0 };
         stream.extend(std::iter::repeat_n(None, lines - 1 + pause));
     }
-    // Of `pipeline::decomposition`: the banks and the reorder unit, the subtraction.
+    // Banks and the reorder unit, the subtraction.
     let latency = (memory + adder) as usize;
     let outputs = unit.run(stream, latency + 1).expect("a run");
     assert_eq!(outputs.len(), amounts.len() * lines);
@@ -58,18 +64,27 @@ fn rotations_are_the_models(degree: usize, columns: usize, amounts: &[usize]) {
             }
         }
     }
+    latency as u64
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
-fn every_amount_of_a_small_ring() {
+fn every_amount_of_a_small_ring_on_strix_lanes() {
+    let strix = Pipeline::new(&registry::description("strix").expect("a machine")).expect("its figures");
     let amounts: Vec<usize> = (0..128).collect();
-    rotations_are_the_models(64, 8, &amounts);
+    let lanes = strix.coefficients_of(strix.stages.rotator) as usize;
+    let latency = rotations_are_the_models("strix", 64, lanes, &amounts);
+    let steps = strix.steps(&sets::parameters("strix-I").expect("a set"));
+    assert_eq!(latency as i64, steps.rotate);
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_path_of_morphling() {
     let columns = 2 * described("morphling", "units.path.points") as usize;
-    rotations_are_the_models(1024, columns, &[0, 1, 15, 16, 17, 1023, 1024, 1025, 2047, 700, 1333]);
+    let amounts = [0, 1, 15, 16, 17, 1023, 1024, 1025, 2047, 700, 1333];
+    let latency = rotations_are_the_models("morphling", 1024, columns, &amounts);
+    let machine = Morphling::new(&registry::description("morphling").expect("a machine")).expect("its figures");
+    // With the decomposer's one addition behind it.
+    assert_eq!(latency + machine.depth.adder, pipeline::decomposition(machine.depth));
 }

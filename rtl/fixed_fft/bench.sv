@@ -2,11 +2,13 @@
 module bench #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 2,
+    parameter bit MERGED = 1'b0,
     parameter int unsigned LOG2_RADIX = 4,
     parameter bit INVERSE = 1'b0,
     parameter int unsigned WIDTH = 29,
     parameter int unsigned SHIFTS = 0,
     parameter int unsigned FACTOR = 25,
+    parameter int unsigned REALS = 3,
     parameter int unsigned ADDER = 1,
     parameter int unsigned MULTIPLIER = 4,
     localparam int unsigned LANES = 1 << LOG2_LANES,
@@ -33,11 +35,13 @@ module bench #(
     fixed_fft #(
         .LOG2_POINTS(LOG2_POINTS),
         .LOG2_LANES(LOG2_LANES),
+        .MERGED(MERGED),
         .LOG2_RADIX(LOG2_RADIX),
         .INVERSE(INVERSE),
         .WIDTH(WIDTH),
         .SHIFTS(SHIFTS),
         .FACTOR(FACTOR),
+        .REALS(REALS),
         .ADDER(ADDER),
         .MULTIPLIER(MULTIPLIER)
     ) unit (
@@ -50,7 +54,7 @@ module bench #(
     );
     // The latency is the function's, and the unit's own sign of a polynomial's first word comes with it.
     delay #(
-        .CYCLES(latency::fixed_fft(LOG2_POINTS, LOG2_LANES, LOG2_RADIX, MULTIPLIER, ADDER)),
+        .CYCLES(latency::fixed_fft(LOG2_POINTS, LOG2_LANES, MERGED, LOG2_RADIX, REALS, MULTIPLIER, ADDER)),
         .WIDTH (2)
     ) valid (
         .clock,

@@ -1,6 +1,7 @@
 // The streaming folded negacyclic FFT of FPT (section 3.4), forward or inverse, in fixed point: M = 2^LOG2_POINTS complex points, the coefficients j
-// and j + M of a polynomial, 2^LOG2_LANES of them a cycle. A twist, then radix-2 stages whose rotations are those of radix 2^LOG2_RADIX; every stage
-// divides its sums by its own power of two, the scaling schedule. The inverse is the mirror image, and is not divided by M.
+// and j + M of a polynomial, 2^LOG2_LANES of them a cycle. A twist, then radix-2 stages whose rotations are those of radix 2^LOG2_RADIX; or, MERGED, the
+// twist in the factors of every stage's butterflies. Every stage divides its sums by its own power of two, the scaling schedule. The inverse is
+// the mirror image, and is not divided by M.
 //
 // Order. Lane l has point l C + t in cycle t of the C = M / lanes that a polynomial takes: the first LOG2_LANES stages find their pairs in a cycle. Each
 // stage after them has half the distance of the one before, C/2 cycles down to 1, and exchanges lanes with cycles over that distance, so
@@ -9,11 +10,13 @@
 module fixed_fft #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 2,  // 1 to LOG2_POINTS
-    parameter int unsigned LOG2_RADIX = 4,
+    parameter bit MERGED = 1'b0,
+    parameter int unsigned LOG2_RADIX = 4,  // unless it is merged
     parameter bit INVERSE = 1'b0,
     parameter int unsigned WIDTH = 29,  // bits of each part of a point, everywhere
     parameter int unsigned SHIFTS = 0,  // two bits for each stage, the first that is carried out lowest
     parameter int unsigned FACTOR = 25,  // bits of each part of a twiddle factor: sign, one integer bit, fraction
+    parameter int unsigned REALS = 3,  // real products of a complex one: 3 or 4
     parameter int unsigned ADDER = 1,
     parameter int unsigned MULTIPLIER = 4,
     localparam int unsigned LANES = 1 << LOG2_LANES
@@ -31,34 +34,42 @@ module fixed_fft #(
     logic signed [WIDTH-1:0] to_twist[LANES][2], twisted[LANES][2];
     logic starts_twist, ends_twist;
 
-    turn #(
-        .LOG2_POINTS(LOG2_POINTS),
-        .LOG2_LANES(LOG2_LANES),
-        .LOG2_RADIX(LOG2_RADIX),
-        .TWISTS(1'b1),
-        .INVERSE(INVERSE),
-        .WIDTH(WIDTH),
-        .FACTOR(FACTOR),
-        .ADDER(ADDER),
-        .MULTIPLIER(MULTIPLIER)
-    ) twist (
-        .clock,
-        .reset,
-        .start(starts_twist),
-        .in(to_twist),
-        .next(ends_twist),
-        .out(twisted)
-    );
+    if (MERGED) begin : twist_in_stages
+        assign twisted = to_twist;
+        assign ends_twist = starts_twist;
+    end else begin : twist_alone
+        turn #(
+            .LOG2_POINTS(LOG2_POINTS),
+            .LOG2_LANES(LOG2_LANES),
+            .LOG2_RADIX(LOG2_RADIX),
+            .KIND(latency::TWIST),
+            .INVERSE(INVERSE),
+            .WIDTH(WIDTH),
+            .FACTOR(FACTOR),
+            .REALS(REALS),
+            .ADDER(ADDER),
+            .MULTIPLIER(MULTIPLIER)
+        ) twist (
+            .clock,
+            .reset,
+            .start(starts_twist),
+            .in(to_twist),
+            .next(ends_twist),
+            .out(twisted)
+        );
+    end
     for (genvar number = 0; number < LOG2_POINTS; number++) begin : stages
         fixed_fft_stage #(
             .LOG2_POINTS(LOG2_POINTS),
             .LOG2_LANES(LOG2_LANES),
             .LOG2_RADIX(LOG2_RADIX),
+            .MERGED(MERGED),
             .STAGE(INVERSE ? LOG2_POINTS - 1 - number : number),
             .INVERSE(INVERSE),
             .WIDTH(WIDTH),
             .SHIFT(SHIFTS >> (2 * number) & 3),
             .FACTOR(FACTOR),
+            .REALS(REALS),
             .ADDER(ADDER),
             .MULTIPLIER(MULTIPLIER)
         ) stage (

@@ -1,15 +1,18 @@
-// One radix-2 stage of `fixed_fft`: sums and differences of the points whose indices differ in bit LOG2_POINTS - 1 - STAGE alone, and the rotation
-// between this stage and the next. Of the first stages both points of a pair are in lanes of one cycle. Of the others they are in one lane, cycles
-// apart, and an `exchange` with the neighbouring lane brings them together. The inverse takes the steps backwards.
+// One radix-2 stage of `fixed_fft`: sums and differences of the points whose indices differ in bit LOG2_POINTS - 1 - STAGE alone. Of the first stages both
+// points of a pair are in lanes of one cycle. Of the others they are in one lane, cycles apart, and an `exchange` with the neighbouring lane brings
+// them together. Products are behind the sums, of the rotation between this stage and the next; or, if the twist is merged, ahead of them, of
+// the second point of each pair. The inverse takes the steps backwards.
 module fixed_fft_stage #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 2,
     parameter int unsigned LOG2_RADIX = 4,
     parameter int unsigned STAGE = 0,
+    parameter bit MERGED = 1'b0,
     parameter bit INVERSE = 1'b0,
     parameter int unsigned WIDTH = 29,
     parameter int unsigned SHIFT = 1,
     parameter int unsigned FACTOR = 25,
+    parameter int unsigned REALS = 3,
     parameter int unsigned ADDER = 1,
     parameter int unsigned MULTIPLIER = 4,
     localparam int unsigned LANES = 1 << LOG2_LANES
@@ -26,13 +29,18 @@ module fixed_fft_stage #(
     // Lanes from the first point of a pair to the second.
     localparam int unsigned APART = EXCHANGES ? 1 : 1 << (LOG2_LANES - 1 - STAGE);
 
-    logic signed [WIDTH-1:0] to_sums[LANES][2], sums[LANES][2];
-    logic starts_sums, starts_behind;
+    // A product that is added is kept whole: each of its parts is at most twice as large as a point's.
+    localparam int unsigned WIDER = MERGED && !INVERSE ? WIDTH + 2 : WIDTH;
+
+    logic signed [WIDER-1:0] to_sums[LANES][2], turned[LANES][2];
+    logic signed [WIDTH-1:0] sums[LANES][2];
+    logic starts_sums, ends_sums;
 
     for (genvar pair = 0; pair < LANES / 2; pair++) begin : pairs
         localparam int unsigned LANE = (pair / APART) * 2 * APART + pair % APART;
         complex_butterfly #(
-            .WIDTH(WIDTH),
+            .WIDTH(WIDER),
+            .OUT  (WIDTH),
             .SHIFT(SHIFT),
             .ADDER(ADDER)
         ) sums_of (
@@ -49,11 +57,10 @@ module fixed_fft_stage #(
         .clock,
         .reset,
         .in (starts_sums),
-        .out(starts_behind)
+        .out(ends_sums)
     );
 
-    // What stands before the sums and what behind them.
-    logic signed [WIDTH-1:0] to_exchange[LANES][2], exchanged[LANES][2], to_turn[LANES][2], turned[LANES][2];
+    logic signed [WIDTH-1:0] to_exchange[LANES][2], exchanged[LANES][2], to_turn[LANES][2];
     logic starts_exchange, ends_exchange, starts_turn, ends_turn;
 
     if (EXCHANGES) begin : lanes_and_cycles
@@ -78,12 +85,15 @@ module fixed_fft_stage #(
         .LOG2_LANES(LOG2_LANES),
         .LOG2_RADIX(LOG2_RADIX),
         .STAGE(STAGE),
+        .KIND(MERGED ? latency::FACTOR : latency::ROTATION),
         .INVERSE(INVERSE),
         .WIDTH(WIDTH),
+        .OUT(WIDER),
         .FACTOR(FACTOR),
+        .REALS(REALS),
         .ADDER(ADDER),
         .MULTIPLIER(MULTIPLIER)
-    ) rotation (
+    ) products (
         .clock,
         .reset,
         .start(starts_turn),
@@ -92,22 +102,40 @@ module fixed_fft_stage #(
         .out(turned)
     );
 
-    if (INVERSE) begin : backwards
+    if (INVERSE && MERGED) begin : sums_products_exchange
+        assign to_sums = in;
+        assign starts_sums = start;
+        assign to_turn = sums;
+        assign starts_turn = ends_sums;
+        assign to_exchange = turned;
+        assign starts_exchange = ends_turn;
+        assign out = exchanged;
+        assign next = ends_exchange;
+    end else if (INVERSE) begin : products_sums_exchange
         assign to_turn = in;
         assign starts_turn = start;
         assign to_sums = turned;
         assign starts_sums = ends_turn;
         assign to_exchange = sums;
-        assign starts_exchange = starts_behind;
+        assign starts_exchange = ends_sums;
         assign out = exchanged;
         assign next = ends_exchange;
-    end else begin : forwards
+    end else if (MERGED) begin : exchange_products_sums
+        assign to_exchange = in;
+        assign starts_exchange = start;
+        assign to_turn = exchanged;
+        assign starts_turn = ends_exchange;
+        assign to_sums = turned;
+        assign starts_sums = ends_turn;
+        assign out = sums;
+        assign next = ends_sums;
+    end else begin : exchange_sums_products
         assign to_exchange = in;
         assign starts_exchange = start;
         assign to_sums = exchanged;
         assign starts_sums = ends_exchange;
         assign to_turn = sums;
-        assign starts_turn = starts_behind;
+        assign starts_turn = ends_sums;
         assign out = turned;
         assign next = ends_turn;
     end

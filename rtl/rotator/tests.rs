@@ -1,6 +1,6 @@
 //! Is the unit the kernel's rotation, by any amount, at the latency of FPT's model?
 
-use crate::fixed_fft::fpt;
+use crate::fixed_fft::{PAPERS_SET, fpt, shape};
 use crate::rng;
 use polyfabric_kernels::rotation::{rotate, rotate_subtract};
 use polyfabric_rtl::{Bench, Bits, Reader};
@@ -22,7 +22,9 @@ impl Unit {
         self.levels * self.degree / self.lanes
     }
 
-    /// What FPT's model counts from a polynomial's first coefficient read to its first one at the decomposer: `Shape::to_decompose`.
+    /// What FPT's model counts from a polynomial's first coefficient read to its first one at the decomposer, as [`Shape::to_decompose`] does.
+    ///
+    /// [`Shape::to_decompose`]: polyfabric_machines::fpt::machine::Shape::to_decompose
     fn modelled(self) -> usize {
         let fpt = fpt();
         let shifter = (self.degree.ilog2() as usize + 1) * fpt.multiplexer as usize;
@@ -100,8 +102,15 @@ fn full_size_rotation_alone() {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_rotator_of_fpt() {
-    // Parameter set II of table 1: 2 levels of 10 bits.
-    let lanes = 2 * fpt().forward_points as usize;
-    let unit = Unit { degree: 1024, width: 20, lanes, levels: 2, subtracts: true };
+    let shape = shape(PAPERS_SET);
+    let unit = Unit {
+        degree: shape.ring_degree as usize,
+        width: shape.bits.coefficient,
+        lanes: 2 * shape.widths.0 as usize,
+        levels: shape.levels as usize,
+        subtracts: true,
+    };
+    // What tests of small rings count, too.
+    assert_eq!(unit.modelled() as i64, shape.to_decompose());
     unit.rotations_are_the_kernels([0, 1, 1023, 1024, 1025, 2047, 123, 1500, 333, 512]);
 }

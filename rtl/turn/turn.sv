@@ -1,18 +1,22 @@
-// Every point of a stream times its own root of unity: the twist of a folded negacyclic transform (e^(2 pi i j / 4M) of point j), or the rotation
-// between stages STAGE and STAGE + 1 of a cyclic one of radix 2^LOG2_RADIX (FPT, sections 2.3 and 3.4). The inverse has the conjugates.
+// Every point of a stream times its own root of unity, before, between or within the stages of a folded negacyclic transform:
+// - the twist, e^(2 pi i j / 4M) for point j (FPT, section 2.3);
+// - the rotation between stages STAGE and STAGE + 1 of a cyclic transform of radix 2^LOG2_RADIX (section 3.4): K R turns / 2^(past - first), K the number that
+//   the output bits of stages first to STAGE make, R that of the input bits of the stages before past (see `latency::split`);
+// - the factor of stage STAGE's butterflies if the twist is merged into them: (4 K + 1) turns / 2^(STAGE + 3) for the second point of each pair.
 //
-// A rotation by K R turns / 2^(past - first): K is the number that the output bits of stages first to STAGE make, R that of the input bits of the
-// stages before past (see `latency::split`). Where that is a quarter turn or none, parts change places and signs: logic alone. Else each lane has
-// a multiplier and a table that a counter reads, of integers that are computed from series when the unit is elaborated.
+// The inverse has the conjugates. Where a rotation is a quarter turn or none, parts change places and signs: logic alone. Else each lane has a
+// multiplier and a table that a counter reads, of integers that are computed from series when the unit is elaborated.
 module turn #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 2,
     parameter int unsigned LOG2_RADIX = 4,
     parameter int unsigned STAGE = 0,  // whose order the points have, see fixed_fft
-    parameter bit TWISTS = 1'b0,
+    parameter int unsigned KIND = latency::ROTATION,  // or TWIST, or FACTOR
     parameter bit INVERSE = 1'b0,
     parameter int unsigned WIDTH = 29,
+    parameter int unsigned OUT = WIDTH,
     parameter int unsigned FACTOR = 25,
+    parameter int unsigned REALS = 3,  // real products of a complex one: 3 or 4
     parameter int unsigned ADDER = 1,
     parameter int unsigned MULTIPLIER = 4,
     localparam int unsigned LANES = 1 << LOG2_LANES,
@@ -24,11 +28,14 @@ module turn #(
     input logic start,  // with a polynomial's first points
     input logic signed [WIDTH-1:0] in[LANES][2],  // real and imaginary part
     output logic next,  // the same with what comes out
-    output logic signed [WIDTH-1:0] out[LANES][2]
+    output logic signed [OUT-1:0] out[LANES][2]
 );
     localparam int unsigned FRACTION = FACTOR - 2;
     localparam latency::split_t SPLIT = latency::split(LOG2_POINTS, LOG2_RADIX, STAGE);
-    localparam int unsigned ORDER = TWISTS ? LOG2_POINTS + 2 : STAGE + 1 < LOG2_POINTS ? SPLIT.past - SPLIT.first : 0;
+    localparam int unsigned ORDER = latency::order(KIND, LOG2_POINTS, LOG2_RADIX, STAGE);
+    localparam int unsigned PRODUCT = latency::turn(ORDER, REALS, MULTIPLIER, ADDER);
+    // Of a pair's lanes, the second one has this bit.
+    localparam int unsigned SECOND = STAGE >= LOG2_LANES ? 0 : LOG2_LANES - 1 - STAGE;
 
     // Cycles since the start, the place in the tables.
     logic [TIME-1:0] count, now;
@@ -36,7 +43,7 @@ module turn #(
     always_ff @(posedge clock) count <= reset ? '0 : now + 1'b1;
 
     delay #(
-        .CYCLES(latency::turn(ORDER, MULTIPLIER, ADDER))
+        .CYCLES(PRODUCT)
     ) starts (
         .clock,
         .reset,
@@ -48,7 +55,7 @@ module turn #(
     function automatic int unsigned index(int unsigned when, int unsigned lane);
         int unsigned place, cycle;
         cycle = when % CYCLES;
-        if (TWISTS || STAGE < LOG2_LANES) return lane * CYCLES + cycle;
+        if (KIND == latency::TWIST || STAGE < LOG2_LANES) return lane * CYCLES + cycle;
         place = LOG2_POINTS - 1 - STAGE;
         return (lane >> 1) * 2 * CYCLES + ((cycle >> place) << (place + 1)) + ((lane & 1) << place) + (cycle & ((1 << place) - 1));
     endfunction
@@ -56,8 +63,12 @@ module turn #(
     // Of a full turn, the 2^ORDERths that a point is turned by.
     function automatic int unsigned turns(int unsigned point);
         int unsigned outputs, inputs;
-        if (TWISTS) return point;
+        if (KIND == latency::TWIST) return point;
         outputs = 0;
+        if (KIND == latency::FACTOR) begin
+            for (int unsigned stage = 0; stage + 1 <= STAGE; stage++) outputs += (point >> (LOG2_POINTS - 1 - stage) & 1) << stage;
+            return 4 * outputs + 1;
+        end
         inputs = 0;
         for (int unsigned stage = SPLIT.first; stage < SPLIT.past; stage++) begin
             if (stage <= STAGE) outputs += (point >> (LOG2_POINTS - 1 - stage) & 1) << (stage - SPLIT.first);
@@ -101,13 +112,33 @@ module turn #(
         end
     endfunction
 
+    // The same of a multiplier with four products: c and d.
+    function automatic logic [(1<<TIME)-1:0][1:0][FACTOR-1:0] parts_of(int unsigned lane);
+        for (int unsigned cycle = 0; cycle < 1 << TIME; cycle++) begin
+            parts_of[cycle][0] = root(turns(index(cycle, lane)), 1'b0);
+            parts_of[cycle][1] = root(turns(index(cycle, lane)), 1'b1);
+        end
+    endfunction
+
     // Which points of a lane are turned by a quarter.
     function automatic logic [(1<<TIME)-1:0] quarters_of(int unsigned lane);
         for (int unsigned cycle = 0; cycle < 1 << TIME; cycle++) quarters_of[cycle] = turns(index(cycle, lane)) != 0;
     endfunction
 
     for (genvar lane = 0; lane < LANES; lane++) begin : lanes
-        if (ORDER > 2) begin : general
+        if (KIND == latency::FACTOR && !lane[SECOND]) begin : first_of_pair
+            for (genvar part = 0; part < 2; part++) begin : parts
+                delay #(
+                    .CYCLES(PRODUCT),
+                    .WIDTH (OUT)
+                ) beside (
+                    .clock,
+                    .reset(1'b0),
+                    .in (OUT'(in[lane][part])),
+                    .out(out[lane][part])
+                );
+            end
+        end else if (ORDER > 2 && REALS == 3) begin : three
             localparam logic [(1<<TIME)-1:0][2:0][FACTOR:0] TABLE = table_of(lane);
             logic signed [FACTOR:0] factor[3];
             for (genvar i = 0; i < 3; i++) begin : tables
@@ -125,7 +156,7 @@ module turn #(
                 .WIDTH(WIDTH),
                 .FACTOR(FACTOR),
                 .SHIFT(FRACTION),
-                .OUT(WIDTH),
+                .OUT(OUT),
                 .ADDER(ADDER),
                 .MULTIPLIER(MULTIPLIER)
             ) multiplier (
@@ -135,6 +166,23 @@ module turn #(
                 .factor,
                 .product_re(out[lane][0]),
                 .product_im(out[lane][1])
+            );
+        end else if (ORDER > 2) begin : four
+            localparam logic [(1<<TIME)-1:0][1:0][FACTOR-1:0] TABLE = parts_of(lane);
+            logic signed [FACTOR-1:0] factor[2];
+            assign factor = '{TABLE[now][0], TABLE[now][1]};
+            schoolbook_multiplier #(
+                .WIDTH(WIDTH),
+                .FACTOR(FACTOR),
+                .SHIFT(FRACTION),
+                .OUT(OUT),
+                .ADDER(ADDER),
+                .MULTIPLIER(MULTIPLIER)
+            ) multiplier (
+                .clock,
+                .point(in[lane]),
+                .factor,
+                .product(out[lane])
             );
         end else if (ORDER == 2) begin : quarter
             localparam logic [(1<<TIME)-1:0] QUARTERS = quarters_of(lane);
