@@ -248,7 +248,7 @@ def program(
     """Turns a function into a `Program`, or a `SlotProgram`. Keywords give the type of each parameter, in the function's names.
 
     The function is called once, now, with encrypted values. It returns one value (output "result"), a tuple
-    ("result0", "result1", ..) or a dictionary of outputs.
+    ("result0", "result1", ..) or a dictionary of outputs. A list within these is a vector of its values.
 
     `scheme` is "tfhe", "ckks" or "bgv"; without it, the types say which. With CKKS and BGV, every vector has `slots`
     slots, a power of two; without it, as many as the longest input needs. `lanes` is how many look-ups take the time of one

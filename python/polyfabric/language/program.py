@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from traceback import extract_tb
 from typing import Any, Self, TypeVar
 
@@ -20,7 +20,7 @@ from .slot_program import SlotProgram
 from .slots import SlotValue
 from .traced import TracedProgram
 from .types import IntegerType, SlotType, Type
-from .values import Tracer, Value
+from .values import Tracer, Value, concat
 
 P = TypeVar("P", bound="Program")
 S = TypeVar("S", bound=SlotProgram)
@@ -187,6 +187,8 @@ def _named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, 
     if not named:
         raise _refused(function, "has no output; return at least one value")
     for output, value in named.items():
+        if isinstance(value, list | tuple):
+            named[output] = value = _listed(function, output, value)
         if not isinstance(value, Value | SlotValue | Integer):
             raise _refused(
                 function, f"returned {output!r} = {value!r}, which is not encrypted; return encrypted values"
@@ -196,6 +198,32 @@ def _named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, 
                 function, f"returned {output!r}, which belongs to another program; return values of this one"
             )
     return named
+
+
+def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever the user's function returned
+    """A list within an output as the vector of its values; of vectors in slots, as the matrix of these rows."""
+    for value in values:
+        if not isinstance(value, Value | SlotValue | Integer):
+            raise _refused(
+                function,
+                f"returned {output!r}, a list with {value!r} in it, which is not encrypted; return lists of encrypted values",
+            )
+    single = bool(values) and all(value.type.scalar for value in values)
+    rows = {value.type if isinstance(value, SlotValue) and not value.grid else None for value in values}
+    if not single and (len(rows) != 1 or None in rows):
+        raise _refused(
+            function,
+            f"returned {output!r}, a list of {', '.join(str(value.type) for value in values) or 'nothing'}; return a list of single values, "
+            "or pf.concat(x, y) of vectors, or give each a name of its own",
+        )
+    code = function.__code__
+    file, line = source(code.co_filename, code.co_firstlineno)
+    try:
+        vector = concat(*values)
+        return vector if single else vector.reshape(len(values), -1)
+    except ProgramError as error:
+        told = str(error).partition(": ")[2]
+        raise ProgramError(f"{file}:{line}: {function.__name__} returned {output!r}, a list: {told}") from None
 
 
 def _refused(function: Callable[..., Any], message: str) -> ProgramError:

@@ -169,9 +169,10 @@ class Shapes:
             )
 
     def shaped(self, outputs: Mapping[str, list[int]]) -> Outputs:
-        """Outputs as the user reads them: single values as integers, texts as texts."""
+        """Outputs as the user reads them, in the order in which the program returned them: single values as integers, texts as texts."""
         shaped: Outputs = {}
-        for name, values in outputs.items():
+        for name in self.outputs:
+            values = outputs[name]
             kind = self._integers.get(f"->{name}")
             if kind is not None:
                 count = len(values) // kind.size
