@@ -687,7 +687,8 @@ SIGNATURES = [
     case({"x": I3}, lambda *x: x[0], "give each a name and a type", anything, {"x": 1}, 1),
     case({}, lambda x: x, "write @pf.program(x=pf.Int(0, 7), ..)", anything, {"x": 1}, 1, {"x": pf.Int(0, 7)}),
     case({"x": I3, "y": I3}, anything, "its parameters are x", anything, {"x": 1}, 1, {"x": I3}),
-    case({"x": int}, anything, "give pf.Bool, pf.Int(lo, hi)", anything, {"x": 1}, 1, {"x": pf.Bool}),
+    case({"x": [1]}, anything, "give pf.Bool, pf.Int(lo, hi)", anything, {"x": 1}, 1, {"x": pf.Bool}),
+    case({"x": int}, anything, "write pf.SInt(32)", anything, {"x": 1}, 1, {"x": pf.SInt(32)}),
 ]
 
 CASES = [*ELEMENTS, *INTEGERS, *MIXED, *ON_SLOTS, *MATRICES, *PARTS, *ABSENT, *PYTHON, *SIGNATURES]

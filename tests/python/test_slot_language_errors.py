@@ -146,7 +146,10 @@ def test_a_declaration_that_is_none(make, message):
         ({"x": [[1, 2], [3]]}, r"square: input 'x': its rows have different lengths; give as many numbers in each"),
         ({"x": np.ma.masked_array(X, X > 0)}, r"square: input 'x': some of its values are masked; fill them in first"),
         ({"x": [np.nan] * 8}, r"square: input 'x' holds a value that is not finite; correct the data"),
-        ({"x": ["1"] * 8}, r"square: input 'x' holds <U1, but real x 8 is needed; give numbers of that type"),
+        (
+            {"x": ["1"] * 8},
+            r"square: input 'x' holds np\.str_\('1'\), but real x 8 is needed; give numbers of that type",
+        ),
     ],
 )
 def test_inputs_that_are_none(inputs, message):

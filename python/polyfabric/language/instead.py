@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar, NoReturn
 
+import numpy as np
+
 from ..errors import ProgramError
 from .place import refuse
 
@@ -274,6 +276,20 @@ def function(name: str) -> AttributeError:
     }
     known = f"pf.{wide[kind]}({bits})" if kind in wide and bits else FUNCTIONS.get(name)
     return AttributeError(f"polyfabric has no {name!r}" + (f"; write {known}" if known else ""))
+
+
+def declared(kind: object) -> str | None:
+    """The type of this package for a type of Python or numpy, or for one of its own that lacks its width; nothing for anything else."""
+    plain = {bool: "pf.Bool", int: "pf.SInt(32)", float: "pf.Real", complex: "pf.Complex", str: "pf.Text(20)"}
+    if isinstance(kind, type) and kind in plain:
+        return plain[kind]
+    if isinstance(kind, type) and issubclass(kind, np.generic):
+        of = np.dtype(kind)
+        wide = {"u": f"pf.UInt({8 * of.itemsize})", "i": f"pf.SInt({8 * of.itemsize})"}
+        return wide.get(of.kind, {"b": "pf.Bool", "f": "pf.Real", "c": "pf.Complex"}.get(of.kind))
+    name = getattr(kind, "__name__", "")
+    lacking = {"UInt": "(8)", "SInt": "(8)", "Int": "(0, 7)", "Text": "(20)", "Mod": "(65537)", "Torus": "(8)"}
+    return f"pf.{name}{lacking[name]}" if callable(kind) and name in lacking else None
 
 
 BRANCHES = (

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 from .. import _native
 from ..errors import ProgramError
 from . import slot_program
+from .instead import declared
 from .integers import Integer
 from .numpy_calls import Asked
 from .place import refuse, source, whole
@@ -82,7 +83,9 @@ def trace(
     for parameter, kind in inputs.items():
         if parameter not in on_slots:
             fitting = "pf.Mod(t)" if scheme == "bgv" else "pf.Real or pf.Complex"
-            raise refuse(f"{own}: parameter {parameter!r} is {kind}, which {scheme} does not hold; use {fitting}")
+            raise refuse(
+                f"{own}: parameter {parameter!r} is {kind}, which {scheme.upper()} does not hold; use {fitting}"
+            )
     least = 1
     while True:
         made = slot_program.tracer(own, scheme, slots, on_slots, least=least)
@@ -165,6 +168,13 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
                 f"{function.__name__} has no parameter {parameter!r}; its parameters are {', '.join(parameters) or 'none'}"
             )
         if not isinstance(kind, Type | SlotType | IntegerType):
+            known = declared(kind)
+            if known is not None:
+                name = kind.__name__  # type: ignore[attr-defined]
+                lacks = "without its size" if known.startswith(f"pf.{name}(") else "which says not how it is encrypted"
+                raise refuse(
+                    f"{function.__name__}: parameter {parameter!r} has {name} as its type, {lacks}; write {known}"
+                )
             raise refuse(
                 f"{function.__name__}: parameter {parameter!r} has {kind!r} as its type; give pf.Bool, pf.Int(lo, hi), "
                 "pf.UInt(bits), pf.SInt(bits), pf.Text(length), pf.Real, pf.Complex, pf.Mod(t) or a vector of them"

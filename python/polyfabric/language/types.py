@@ -38,7 +38,20 @@ BEYOND = {
 """Of types of slots alone, and what to write with TFHE."""
 
 
-class ElementKind:
+class NotCalled:
+    """Types that stand for themselves: `pf.Real`, not `pf.Real()`."""
+
+    def __call__(self, *given: object) -> NoReturn:
+        """Refused: calling makes nothing."""
+        more = (
+            ""
+            if not isinstance(self, SlotType) or self.modulus
+            else f", or .bounded({given[0] if given else 10}) of numbers beyond 1"
+        )
+        raise refuse(f"the type {self} is not called; leave the () away, with .vector(10) for a vector{more}")
+
+
+class ElementKind(NotCalled):
     """What types of TFHE have not, each refused with the way around."""
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -219,7 +232,7 @@ def is_packed(modulus: int | None) -> bool:
 
 
 @dataclass(frozen=True)
-class SlotType:
+class SlotType(NotCalled):
     """What CKKS and BGV compute on: numbers in the slots of one ciphertext. A `scalar` is one number in every slot."""
 
     kind: Literal["real", "complex", "residue"]

@@ -351,11 +351,11 @@ class ElementPlan(Plan):
         return ElementResult(**common(self, done), bound=self.bounds(), sizes=sizes)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ElementResult(RunResult):
     """What an execution of TFHE gave."""
 
-    plan: ElementPlan = field(repr=False)
+    plan: ElementPlan
 
     @property
     def noise(self) -> ElementNoise:

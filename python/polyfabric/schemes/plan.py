@@ -13,7 +13,7 @@ import numpy as np
 from ..computer import available_bytes, cores
 from ..errors import RunError
 from ..reports import Report
-from ..reports.units import bytes_text
+from ..reports.units import bytes_text, scaled
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Plan(ABC):
         """An execution, compared with what it should give."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult(ABC):
     """The answer, the answer expected, and what the execution took."""
 
@@ -207,12 +207,18 @@ class RunResult(ABC):
     seconds: dict[str, float]
     sizes: dict[str, int]
     """Bytes of the server's keys and of the ciphertexts."""
-    plan: Plan = field(repr=False)
-    keys: Keys = field(repr=False)
-    simulation: Report | None = field(default=None, repr=False)
+    plan: Plan
+    keys: Keys
+    simulation: Report | None = None
     """What the machine takes; nothing for a run on this computer."""
     rounding: float = 0.0
     """What the clear program's own rounding may leave of a 0, with CKKS."""
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(f"{name} = {value!s:.200}" for name, value in self.outputs.items())
+        seconds = ", ".join(f"{step} {scaled(taken, 's')}" for step, taken in self.seconds.items())
+        verdict = "correct" if self.correct else "not correct"
+        return f"<{self.program} on {self.on} with {self.parameters}: {outputs}; {verdict}; {seconds}>"
 
     @property
     def correct(self) -> bool:
