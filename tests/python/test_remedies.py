@@ -506,7 +506,7 @@ ON_SLOTS = [
     ),
     case(
         {"x": RV},
-        lambda x: x + np.ones((2, 4)),
+        lambda x: x + np.ones((2, 3)),
         "use @ for a matrix",
         lambda x: np.ones((2, 4)) @ x,
         {"x": HALF},

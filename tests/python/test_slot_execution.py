@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
 @pf.program(scheme="ckks", x=pf.Real.vector(20), y=pf.Complex.vector(32))
 def real_and_complex(x, y):
     return {
-        "product": x * y + 1,
+        "product": x * y[:20] + 1,
         "rotated": pf.rotate(y, 5) - y.conjugate(),
         "matrix": MATRIX @ x,
         "total": (x * x).sum_slots(),
@@ -207,8 +207,7 @@ def test_ckks_decrypts_within_its_bounds(on):
     assert done.correct
     x, y = values["x"], values["y"]
     assert max(done.bound.values()) < 2**-12
-    whole = np.concatenate([x, np.zeros(12)])
-    np.testing.assert_allclose(done.outputs["product"], whole * y + 1, atol=1e-4)
+    np.testing.assert_allclose(done.outputs["product"], x * y[:20] + 1, atol=1e-4)
     np.testing.assert_allclose(done.outputs["rotated"], np.roll(y, -5) - y.conj(), atol=1e-4)
     np.testing.assert_allclose(done.outputs["matrix"], MATRIX @ x, atol=1e-4)
     np.testing.assert_allclose(done.outputs["total"], x @ x, atol=1e-4)
@@ -427,7 +426,7 @@ def test_input(values, snapshot):
         lambda x: x > 0,
         lambda x: 1 if x else 0,
         lambda x: x / x,
-        lambda x: x[3],
+        lambda x: x[99],
         lambda x: x + np.ones(5),
         lambda x: np.ones((2, 3)) @ x,
         lambda x: x + "1",

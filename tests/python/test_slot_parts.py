@@ -22,6 +22,11 @@ VECTORS: dict[str, Callable[[Any], Any]] = {
     "range": lambda x: x[1:4],
     "outer": lambda x: x[:, None] * x,
     "row": lambda x: x[None, :] + x,
+    "below": lambda x: np.arange(10).reshape(2, 5) - x,
+    "distances": lambda x: ((x - np.arange(10).reshape(2, 5)) ** 2).sum(axis=1),
+    "columns": lambda x: x[:, None] * np.arange(10).reshape(5, 2),
+    "rows": lambda x: x * np.array([[1], [2], [3]]),
+    "one_number": lambda x: x[2] * np.arange(6).reshape(2, 3) + np.ones((2, 3), dtype=int),
     "power_0": lambda x: x**0,
     "polynomial": lambda x: sum(c * x**i for i, c in enumerate([1, -2, 3])),
 }

@@ -150,15 +150,16 @@ def _inside(error: BaseException, function: Callable[..., Any], own: str) -> str
 def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | SlotType]) -> None:
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
         raise refuse(f"@pf.program decorates a function, not {type(function).__name__}; write def f(x): ..")
-    kinds = {name: parameter.kind for name, parameter in inspect.signature(function).parameters.items()}
-    parameters = list(kinds)
-    for parameter, kind in kinds.items():
-        if kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
+    written = inspect.signature(function).parameters
+    parameters = list(written)
+    for parameter, own in written.items():
+        if own.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
             raise refuse(
                 f"{function.__name__}: parameter {parameter!r} takes any number of values; give each a name and a type"
             )
-    for parameter in parameters:
-        if parameter not in inputs:
+    for parameter, own in written.items():
+        # One with a default is a public number, a table or the like, where no type is given.
+        if parameter not in inputs and own.default is inspect.Parameter.empty:
             raise refuse(
                 f"{function.__name__}: parameter {parameter!r} has no type; write @pf.program({parameter}=pf.Int(0, 7), ..)"
             )

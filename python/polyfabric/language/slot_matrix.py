@@ -119,19 +119,20 @@ def broadcast(a: SlotValue, b: SlotValue) -> tuple[SlotValue, SlotValue]:
             f"{a.type} and {b.type} do not combine; give them one shape, or a matrix and a vector as long as its rows, or v[:, None] of one as long as "
             "its columns"
         )
-    expect_room(a, rows * columns, f"{a.type} with {b.type}")
+    return stretched(a, (rows, columns)), stretched(b, (rows, columns))
 
-    def whole_matrix(value: SlotValue, shape: Shape) -> SlotValue:
-        if shape[1] < columns:
-            places = np.arange(shape[0])
-            value = repeated(
-                moved(value, places * columns, places, 1, shape[0] * columns), columns, 1, shape[0] * columns
-            )
-        if shape[0] < rows:
-            value = repeated(value._cleared(), rows, columns, rows * columns)
-        return value._viewed(rows * columns, (rows, columns), clean=value._clean)
 
-    return whole_matrix(a, shapes[0]), whole_matrix(b, shapes[1])
+def stretched(value: SlotValue, shape: Shape) -> SlotValue:
+    """A vector, or a matrix of one row, for each row of a matrix of `shape`; one of one column for each of its columns."""
+    (rows, columns), (own_rows, own_columns) = shape, value.grid or (1, value.length)
+    expect_room(value, rows * columns, f"{value.type} as {size(shape)}")
+    if own_columns < columns:
+        places = np.arange(own_rows)
+        spread = moved(value, places * columns, places, 1, own_rows * columns)
+        value = repeated(spread, columns, 1, own_rows * columns)
+    if own_rows < rows:
+        value = repeated(value._cleared(), rows, columns, rows * columns)
+    return value._viewed(rows * columns, shape, clean=value._clean)
 
 
 def kept(value: SlotValue, axis: int | None, keepdims: bool) -> SlotValue:

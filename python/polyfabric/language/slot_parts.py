@@ -31,6 +31,15 @@ def expect_lengths(a: SlotValue, b: SlotValue) -> None:
     )
 
 
+def of_both(value: SlotValue, shape: tuple[int, ...]) -> tuple[int, int] | None:
+    """The shape that numpy gives an encrypted value and a public matrix together, or nothing if they do not combine."""
+    try:
+        rows, columns = np.broadcast_shapes(value.shape, shape)
+    except ValueError:
+        return None
+    return rows, columns
+
+
 def part(value: SlotValue, index: object) -> SlotValue:
     """What `index` names, as numpy has it: `x[i]`, `x[i:j]`, `x[::2]`, `x[[3, 0]]` and `x[:, None]` of a vector, `a[i]`, `a[i, j]`, `a[:, j]`,
     `a[i:j, k:l]` of a matrix."""

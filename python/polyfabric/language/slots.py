@@ -298,6 +298,14 @@ class SlotValue(Refusals, NumpyCalls):
         )
 
     def _combined(self, op: str, other: Numbers) -> SlotValue:
+        numbers = self._tracer.public(other)
+        if numbers.ndim == 2 and numbers.shape != self.grid and self._tracer.packed:
+            whole_shape = slot_parts.of_both(self, numbers.shape)
+            if self.scalar:
+                slot_matrix.expect_room(self, numbers.size, f"an array of {slot_matrix.size(numbers.shape)}")
+                return self._combined(op, numbers.reshape(-1))._viewed(numbers.size, whole_shape)
+            if whole_shape is not None and whole_shape != self.grid:
+                return slot_matrix.stretched(self, whole_shape)._combined(op, numbers)
         numbers = self._numbers(other)
         kind = "complex" if np.iscomplexobj(numbers) else self.kind
         if numbers.ndim == 0 and op != "mul" and self._clean and not self.scalar:

@@ -135,6 +135,10 @@ class Value(NumpyCalls):
             raise refuse("the operands belong to two different programs; use values of one program")
         return self._stretched(other.length), other._stretched(self.length)
 
+    def _numbers(self, other: Value) -> tuple[Value, Value]:
+        """Both of one length, as integers."""
+        return self._number()._with(other._number() if other._tracer is self._tracer else other)
+
     def _clear(self, other: Clear) -> tuple[Value, list[int]]:
         """This value and clear numbers, of equal length."""
         if isinstance(other, Integer):
@@ -149,20 +153,28 @@ class Value(NumpyCalls):
 
     # -- arithmetic ---------------------------------------------------------------------------------------------
 
+    def _number(self) -> Value:
+        """This value as an integer: of a Boolean 0 or 1, by one look-up, once however often it is computed with."""
+        if self.element.kind != "boolean":
+            return self
+        return self._once(
+            "number", self, lambda builder: builder.lookup(self.node, [(0, [0, 1])], None, ElementType.integer(0, 0))
+        )
+
     def __add__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
-            a, b = self._with(other)
+            a, b = self._numbers(other)
             return a._once("add", b, lambda builder: builder.add(a.node, b.node))
-        a, values = self._clear(other)
+        a, values = self._number()._clear(other)
         return a._new(lambda builder: builder.add_clear(a.node, values))
 
     __radd__ = __add__
 
     def __sub__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
-            a, b = self._with(other)
+            a, b = self._numbers(other)
             return a._once("sub", b, lambda builder: builder.sub(a.node, b.node))
-        a, values = self._clear(other)
+        a, values = self._number()._clear(other)
         return a._new(lambda builder: builder.add_clear(a.node, [-v for v in values]))
 
     def __rsub__(self, other: Clear) -> Value:
@@ -172,18 +184,21 @@ class Value(NumpyCalls):
         return self
 
     def __neg__(self) -> Value:
-        return self._new(lambda builder: builder.neg(self.node))
+        number = self._number()
+        return number._new(lambda builder: builder.neg(number.node))
 
     def __mul__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
             if other.node == self.node:
                 return lookup(self, lambda x: x * x)
+            if self.element.kind == other.element.kind == "boolean":
+                return (self & other)._number()
             # a·b = q(a+b) − q(a−b) with q(s) = ⌊s²/4⌋, since a+b and a−b have the same parity.
-            a, b = self._with(other)
+            a, b = self._numbers(other)
             product = lookup(a + b, lambda s: s * s // 4) - lookup(a - b, lambda s: s * s // 4)
             ends = [x * y for x in a._ends for y in b._ends]
             return product._within(min(ends), max(ends))
-        a, values = self._clear(other)
+        a, values = self._number()._clear(other)
         return a._new(lambda builder: builder.mul_clear(a.node, values))
 
     __rmul__ = __mul__
@@ -291,7 +306,8 @@ class Value(NumpyCalls):
             )
         terms = [[(int(c), int(row[c])) for c in np.flatnonzero(row)] for row in rows]
         bias = [0] * len(terms)
-        return self._new(lambda b: b.linear(self.node, self.length, terms, bias), scalar=matrix.ndim == 1)
+        number = self._number()
+        return number._new(lambda b: b.linear(number.node, self.length, terms, bias), scalar=matrix.ndim == 1)
 
     @property
     def _ends(self) -> tuple[int, int]:
