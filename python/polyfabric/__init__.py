@@ -35,6 +35,7 @@ from .language import instead as _instead
 from .language.integers import Integer, Table
 from .language.slot_functions import chebyshev, polynomial
 from .language.slots import SlotValue, bootstrap, rotate, sum_slots
+from .language.sorting import sort
 from .language.types import Bool, Complex, Int, IntegerType, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
 from .language.values import (
     Value,
@@ -139,6 +140,7 @@ __all__ = [
     "relu",
     "rotate",
     "sign",
+    "sort",
     "sum",
     "sum_slots",
     "xnor",

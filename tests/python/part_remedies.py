@@ -155,4 +155,21 @@ PARTS = [
         {"x": [1, 2, 3, 0], "y": 2},
         [1, 4, 9, 0],
     ),
+    case(
+        {"x": RV},
+        lambda x: pf.sort(x),
+        "declare the numbers as integers of TFHE",
+        lambda x: pf.sort(x),
+        {"x": [3, 1, 0, 2]},
+        [0, 1, 2, 3],
+        {"x": pf.UInt(4).vector(4)},
+    ),
+    case(
+        {"x": I3V},
+        lambda x: pf.sort(x[0]),
+        "give an encrypted vector, or a list",
+        lambda x: pf.sort([x[0], x[1]]),
+        {"x": [3, 1, 0, 2]},
+        [1, 3],
+    ),
 ]

@@ -85,9 +85,11 @@ COMMON = {
     "pow": "x ** 3",
     "power": "x ** 3",
     "reverse": "x[::-1]",
+    "median": "pf.sort(x)[len(x) // 2]",
     "select": "pf.mux(condition, x, y)",
     "shape": "len(x)",
     "size": "len(x)",
+    "sort": "pf.sort(x)",
     "square": "x * x",
     "sub": "x - y",
     "sum": "x.sum()",
@@ -201,6 +203,7 @@ NUMBERS = {
     "multiply": "x * y",
     "neg": "-x",
     "negate": "-x",
+    "outer": "x[:, None] * y",
     "polyval": "pf.polynomial(x, [1, 2, 3])",
     "pow": "x ** 3",
     "power": "x ** 3",
@@ -255,6 +258,7 @@ FUNCTIONS = {
     "inner": "pf.dot(x, y)",
     "matmul": "pf.dot(x, y)",
     "select": "pf.mux(condition, x, y)",
+    "sorted": "pf.sort(x)",
     "stack": "pf.concat(x, y)",
     "where": "pf.mux(condition, x, y)",
 }
@@ -294,8 +298,7 @@ def declared(kind: object) -> str | None:
 
 BRANCHES = (
     "decides no branch: its value is not known to the program; for `if` use pf.mux(condition, a, b), for `and`, `or` and `not` of conditions "
-    "&, | and ~, for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max and pf.min, of which a "
-    "sorting network is made"
+    "&, | and ~, for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max, pf.min and pf.sort"
 )
 """Why an encrypted value is neither true nor false. Python asks in the same way for all of these."""
 

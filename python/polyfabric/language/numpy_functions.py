@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .sorting import sort
 from .values import concat, maximum, minimum, mux
 
 
@@ -32,6 +33,7 @@ def _clipped(value: Any, low: Any = None, high: Any = None) -> Any:  # noqa: ANN
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.dot: _product,
     np.concatenate: _concatenated,
+    np.sort: sort,
     np.where: mux,
     np.clip: _clipped,
 }
