@@ -68,6 +68,10 @@ from .store import KeyStore
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("polyfabric")
     raise _instead.function(name)
 
 

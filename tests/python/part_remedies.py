@@ -10,7 +10,63 @@ from remedy import BIT, FOREIGN, HALF, I3, I3V, MV, RV, U8, U8V, R, case
 SQUARE = np.array([[0.5, -0.25], [0.125, 0.75]])
 RM = R.matrix(2, 2)
 
+
+@pf.program(a=U8V)
+def ends(a: pf.Integer) -> dict[str, pf.Integer]:
+    """The sum of a vector, and its greatest element."""
+    return {"sum": pf.sum(a), "most": pf.max(a)}
+
+
+@pf.program(a=U8V, b=U8V)
+def plus(a: pf.Integer, b: pf.Integer) -> pf.Integer:
+    """The sums."""
+    return a + b
+
+
+READ = pf.Program.parse(pf.program(a=I3)(lambda a: a + 1).text())
+
 PARTS = [
+    case(
+        {"x": U8V},
+        lambda x: ends(b=x),
+        "there is no input 'b'; the inputs are a",
+        lambda x: ends(a=x)["sum"],
+        {"x": [1, 2]},
+        3,
+    ),
+    case(
+        {"x": U8V, "y": U8V},
+        lambda x, y: plus(a=x)["result"],
+        "input 'b' is missing; give it a value of type uint8 x 2",
+        lambda x, y: plus(a=x, b=y)["result"],
+        {"x": [1, 2], "y": [3, 4]},
+        [4, 6],
+    ),
+    case(
+        {"x": pf.UInt(16).vector(2)},
+        lambda x: ends(a=x)["sum"],
+        "cast it, as x.cast(pf.UInt(8).vector(2))",
+        lambda x: ends(a=x.cast(pf.UInt(8).vector(2)))["sum"],
+        {"x": [1, 2]},
+        3,
+    ),
+    case(
+        {"x": RV},
+        lambda x: ends(a=x)["sum"],
+        "declare what it is made of pf.UInt(8).vector(2)",
+        lambda x: ends(a=x)["sum"],
+        {"x": [1, 2]},
+        3,
+        {"x": pf.UInt(8).vector(2)},
+    ),
+    case(
+        {"x": I3.vector(1)},
+        lambda x: READ(a=x)["result"],
+        "call the function that it was made of",
+        lambda x: x + 1,
+        {"x": [1]},
+        [2],
+    ),
     case(
         {"x": RV, "y": R.vector(3)},
         lambda x, y: x + y,

@@ -48,3 +48,37 @@ def test_keys_and_specifications_say_of_what_they_are() -> None:
     shared = pf.Client(pf.Specification.of(squares, public=True))
     assert repr(shared.public_key) == f"<public key: {len(shared.public_key.to_bytes())} bytes>"
     assert re.fullmatch(r"<keys of TFHE, polyfabric-\S+>", repr(plus.run({"x": 2}).keys))
+
+
+TYPES = [
+    pf.Bool,
+    pf.Int(0, 7),
+    pf.Int(0, 8, step=2).vector(2),
+    pf.Torus(4),
+    pf.UInt(8),
+    pf.SInt(8).vector(3),
+    pf.Text(3),
+    pf.Real,
+    pf.Real.matrix(2, 3),
+    pf.Complex.bounded(5).vector(3),
+    pf.Mod(65537).vector(2),
+]
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=repr)
+def test_a_type_is_shown_as_it_is_written(kind: object) -> None:
+    again = eval(repr(kind), {"pf": pf})
+    assert (repr(again), str(again)) == (repr(kind), str(kind))
+
+
+def test_plans_machines_and_the_package_say_what_they_are() -> None:
+    assert re.fullmatch(r"<plan of plus with polyfabric-\S+, for this computer>", repr(plus.plan()))
+    assert repr(pf.machine("f1")) == "<machine f1>"
+    assert re.match(r"\d+\.\d+", pf.__version__)
+
+
+def test_an_output_is_read_by_its_name() -> None:
+    done = plus.run({"x": 2})
+    assert done["result"] == 3
+    with pytest.raises(pf.InputError, match="plus has no output 'sum'; it has result"):
+        done["sum"]

@@ -91,11 +91,13 @@ def trace(
         made = slot_program.tracer(own, scheme, slots, on_slots, least=least)
         values = {parameter: made.input(parameter, kind) for parameter, kind in on_slots.items()}
         try:
-            named = _named(_called(function, values, own, made), function, made)
+            outputs = named(_called(function, values, own, made), function, made)
         except MoreSlots as more:
             least = more.slots
             continue
-        return slot_program.finish(made, on_slots, named, function.__doc__, kinds[1])
+        program = slot_program.finish(made, on_slots, outputs, function.__doc__, kinds[1])
+        program.function = function
+        return program
 
 
 def _trace_elements(
@@ -107,7 +109,7 @@ def _trace_elements(
     values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
     scalars = {parameter for parameter, kind in inputs.items() if kind.scalar}
     integers = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, IntegerType)}
-    for output, value in _named(_called(function, values, own, tracer), function, tracer).items():
+    for output, value in named(_called(function, values, own, tracer), function, tracer).items():
         if isinstance(value, Integer):
             tracer.builder.integer_output(output, value.handle)
             integers[f"->{output}"] = value.kind
@@ -115,7 +117,9 @@ def _trace_elements(
         tracer.builder.output(output, value.node)
         if value.scalar:
             scalars.add(f"->{output}")
-    return kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
+    program = kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
+    program.function = function
+    return program
 
 
 def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str, tracer: Asked) -> Any:  # noqa: ANN401 - whatever it returns
@@ -182,33 +186,34 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
             )
 
 
-def _named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
+def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
+    """What a function returned as outputs by name, of the program that `tracer` writes, if there is one to hold them against."""
     if isinstance(result, Value | SlotValue | Integer):
-        named: dict[str, Any] = {"result": result}
+        found: dict[str, Any] = {"result": result}
     elif isinstance(result, Mapping):
-        named = {}
+        found = {}
         for key, value in result.items():
-            if str(key) in named:
+            if str(key) in found:
                 raise _refused(function, f"returned two outputs called {str(key)!r}; give each a name of its own")
-            named[str(key)] = value
+            found[str(key)] = value
     elif isinstance(result, tuple | list):
-        named = {f"result{i}": value for i, value in enumerate(result)}
+        found = {f"result{i}": value for i, value in enumerate(result)}
     else:
         raise _refused(function, f"returned {result!r}; return an encrypted value, a tuple or a dictionary of them")
-    if not named:
+    if not found:
         raise _refused(function, "has no output; return at least one value")
-    for output, value in named.items():
+    for output, value in found.items():
         if isinstance(value, list | tuple):
-            named[output] = value = _listed(function, output, value)
+            found[output] = value = _listed(function, output, value)
         if not isinstance(value, Value | SlotValue | Integer):
             raise _refused(
                 function, f"returned {output!r} = {value!r}, which is not encrypted; return encrypted values"
             )
-        if value._tracer is not tracer:
+        if tracer is not None and value._tracer is not tracer:
             raise _refused(
                 function, f"returned {output!r}, which belongs to another program; return values of this one"
             )
-    return named
+    return found
 
 
 def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever the user's function returned

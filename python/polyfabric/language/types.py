@@ -70,12 +70,26 @@ class Type(ElementKind):
     length: int = 1
     scalar: bool = field(default=True)
 
+    def takes(self, other: object) -> bool:
+        """Whether values of the type `other` are as many, and of a kind that computes as these."""
+        own = isinstance(other, Type) and other.element.kind == self.element.kind
+        return own and (other.length, other.scalar) == (self.length, self.scalar)  # type: ignore[attr-defined]
+
     def vector(self, length: int) -> Type:
         """A vector of `length` such elements."""
         return Type(self.element, whole("the length of a vector", length, 1, MOST_ELEMENTS), scalar=False)
 
     def __str__(self) -> str:
         return str(self.element) if self.scalar else f"{self.element} x {self.length}"
+
+    def __repr__(self) -> str:
+        lo, hi, step = self.element.bounds if self.element.kind == "integer" else (0, 0, 1)
+        kinds = {
+            "boolean": "pf.Bool",
+            "integer": f"pf.Int({lo}, {hi}{f', step={step}' if step > 1 else ''})",
+        }
+        named = kinds.get(self.element.kind) or f"pf.Torus({str(self.element).strip('torus[]')})"
+        return named if self.scalar else f"{named}.vector({self.length})"
 
 
 Bool = Type(ElementType.boolean())
@@ -111,6 +125,10 @@ class IntegerType(ElementKind):
     signed: bool = field(default=False, kw_only=True)
     length: int = field(default=1, kw_only=True)
     scalar: bool = field(default=True, kw_only=True)
+
+    def takes(self, other: object) -> bool:
+        """Whether values of the type `other` are such."""
+        return self == other
 
     def vector(self, length: int) -> IntegerType:
         """A vector of `length` such integers."""
@@ -161,6 +179,10 @@ class IntegerType(ElementKind):
         name = f"{'sint' if self.signed else 'uint'}{self.bits}"
         return name if self.scalar else f"{name} x {self.length}"
 
+    def __repr__(self) -> str:
+        named = f"pf.{'SInt' if self.signed else 'UInt'}({self.bits})"
+        return named if self.scalar else f"{named}.vector({self.length})"
+
 
 @dataclass(frozen=True)
 class TextType(IntegerType):
@@ -178,6 +200,9 @@ class TextType(IntegerType):
 
     def __str__(self) -> str:
         return f"text of {self.length} bytes"
+
+    def __repr__(self) -> str:
+        return f"pf.Text({self.length})"
 
 
 def text_bytes(text: str | bytes) -> bytes:
@@ -245,6 +270,10 @@ class SlotType(NotCalled):
     shape: tuple[int, int] | None = None
     """Rows and columns of a matrix, which lies in the slots row by row."""
 
+    def takes(self, other: object) -> bool:
+        """Whether values of the type `other` are as many, of the same kind; bounds are of inputs alone."""
+        return isinstance(other, SlotType) and replace(other, bound=self.bound) == self
+
     def vector(self, length: int) -> SlotType:
         """A vector of `length` such numbers; slots beyond it hold zeros."""
         if not self.packed:
@@ -286,6 +315,12 @@ class SlotType(NotCalled):
         if self.shape is not None:
             return f"{name} x {self.shape[0]} x {self.shape[1]}"
         return name if self.scalar else f"{name} x {self.length}"
+
+    def __repr__(self) -> str:
+        named = f"pf.{self.kind.capitalize()}" if self.modulus is None else f"pf.Mod({self.modulus})"
+        bounded = f".bounded({self.bound:g})" if self.modulus is None and self.bound != 1 else ""
+        shaped = f".matrix{self.shape}" if self.shape else "" if self.scalar else f".vector({self.length})"
+        return named + bounded + shaped
 
 
 Real = SlotType("real")

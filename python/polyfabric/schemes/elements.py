@@ -122,7 +122,7 @@ class ElementContext(Context):
         return ciphertexts.save(self.parameters, self.signature, outputs, name, path)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ElementPlan(Plan):
     """A program of TFHE, the parameter set that carries it, and its kernel program."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..computer import available_bytes, cores
-from ..errors import RunError
+from ..errors import InputError, RunError
 from ..reports import Report
 from ..reports.units import bytes_text, scaled
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
@@ -83,6 +83,10 @@ class Plan(ABC):
     """What of that is keys, in words."""
     work: dict[str, int]
     """How many look-ups an execution has, or operations on slots."""
+
+    def __repr__(self) -> str:
+        place = "this computer" if self.machine is None else self.machine.name
+        return f"<plan of {self.program.name} with {self.parameters.name}, for {place}>"
 
     @classmethod
     @abstractmethod
@@ -219,6 +223,12 @@ class RunResult(ABC):
         seconds = ", ".join(f"{step} {scaled(taken, 's')}" for step, taken in self.seconds.items())
         verdict = "correct" if self.correct else "not correct"
         return f"<{self.program} on {self.on} with {self.parameters}: {outputs}; {verdict}; {seconds}>"
+
+    def __getitem__(self, output: str) -> Any:  # noqa: ANN401 - as its program shapes it
+        """The output of that name."""
+        if output not in self.outputs:
+            raise InputError(f"{self.program} has no output {output!r}; it has {', '.join(self.outputs)}")
+        return self.outputs[output]
 
     @property
     def correct(self) -> bool:

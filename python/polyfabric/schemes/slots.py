@@ -155,7 +155,7 @@ class SlotContext(Context):
         return ciphertexts.save(self.signature, outputs, name, path)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlotPlan(Plan):
     """A program of CKKS or BGV, the parameter set that carries it, and what running it takes."""
 
