@@ -61,6 +61,9 @@ class Machine:
         self.native = native
         self.file = file
 
+    def __repr__(self) -> str:
+        return f"<machine {self.name}>"
+
     @property
     def argument(self) -> str:
         """What a command takes for it: its file, or its name."""
