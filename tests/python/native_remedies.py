@@ -489,7 +489,7 @@ MACHINES = [
         CORES.replace('"chosen"', '"assumption: as many"'),
     ),
     files(CORES, CORES.replace("4", '"unknown"'), "Give it a value with a source", CORES),
-    files(CORES, "", "is missing. Add `units.core.count", CORES),
+    files(CORES, "", "`units.core.count` is missing. Add `count = ", CORES),
     files("folding = { value = true", "folding = { value = 7", "Write true, false or", "folding = { value = false"),
     files(
         "largest_ring = { value = 4096",
