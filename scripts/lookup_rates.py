@@ -17,7 +17,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from documentation.results import processor
+from documentation.results import processor, replace
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "crates/program/src/tfhe/noise/rates.toml"
@@ -53,12 +53,15 @@ def one_of_a_batch(parameters: dict[str, Any], program: str, unroll: int = 1) ->
 
     def seconds(count: int) -> float:
         planned = ElementPlan.built_in(program, few, count, unroll=unroll)
-        ciphertexts = client.encrypt(planned.context.signature, {"x": [0] * count})
+        inputs = {"x": [0] * count}
+        ciphertexts = client.encrypt(planned.signature, inputs)
         times = []
         for _ in range(ROUNDS):
             begin = time.process_time()
-            planned.kernel.run(server, ciphertexts, 1)
+            results = planned.kernel.run(server, ciphertexts, 1)
             times.append(time.process_time() - begin)
+        if client.decrypt(planned.signature, results) != planned.program.native.evaluate(inputs):
+            sys.exit(f"{parameters['name']}: {program} gives a wrong result; nothing is written")
         return min(times)
 
     return 1e3 * (seconds(BATCH) - seconds(1)) / (BATCH - 1)
@@ -112,7 +115,7 @@ def main() -> int:
         if done.returncode:
             return done.returncode
         found[instructions] = json.loads(done.stdout)
-    TABLE.write_text(table(found), encoding="utf-8")
+    replace(TABLE, table(found))
     return 0
 
 

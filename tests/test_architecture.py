@@ -97,6 +97,25 @@ def test_a_source_imports_only_links_to_the_left(link: str) -> None:
     assert not offenders, "\n".join(offenders)
 
 
+def test_nothing_imports_the_units() -> None:
+    for link in CHAIN:
+        assert "polyfabric-rtl" not in manifest_dependencies(link)
+
+
+def test_a_unit_has_a_folder_with_a_page_and_is_tested_or_a_part_of_one_that_is() -> None:
+    """Whether a unit's own tests run is the bench's affair; here, that none stands there without a page, a bench or a unit that holds it."""
+    folder = ROOT / "rtl"
+    sources = {path.parent.name: path.read_text() for path in folder.glob("*/*.sv") if path.stem == path.parent.name}
+    benches = {path.parent.name for path in folder.glob("*/bench.sv")}
+    listed = set(re.findall(r"^\| \[(\w+)\]\(\1/README\.md\)", (folder / "README.md").read_text(), re.MULTILINE))
+    tested = set(re.findall(r'path = "(\w+)/tests\.rs"', (folder / "units.rs").read_text()))
+    assert benches <= tested == {path.parent.name for path in folder.glob("*/tests.rs")}
+    assert benches <= listed, f"without a row in rtl/README.md: {', '.join(sorted(benches - listed))}"
+    assert all((folder / name / "README.md").is_file() for name in listed | tested)
+    for name in set(sources) - benches:
+        assert any(re.search(rf"\b{name}\b", text) for other, text in sources.items() if other != name), name
+
+
 def test_the_language_knows_nothing_of_execution() -> None:
     folder = ROOT / "python" / "polyfabric"
     below = {"_native", "errors", "names"}
@@ -118,6 +137,19 @@ def test_the_other_library_is_a_dependency_of_its_benchmark_and_its_adapter_alon
     workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
     assert set(workspace["exclude"]) == {"bench/tfhe/peer", "adapters/tfhe-rs"}
     assert 'name = "tfhe"' not in (ROOT / "Cargo.lock").read_text()
+
+
+def test_the_other_library_has_the_version_that_texts_name() -> None:
+    dependency = tomllib.loads((ROOT / "bench" / "tfhe" / "peer" / "Cargo.toml").read_text())["dependencies"]["tfhe"]
+    version = dependency["version"].removeprefix("=")
+    assert f'const TFHE_RS: &str = "{version}";' in (ROOT / "bench" / "tfhe" / "peer" / "src" / "main.rs").read_text()
+    named = {
+        f"{path.name}: {found}"
+        for path in (ROOT / "docs").glob("*.md")
+        for found in re.findall(r"tfhe-rs (\d+\.\d+\.\d+)", path.read_text())
+    }
+    assert named
+    assert {text.split(": ")[1] for text in named} == {version}, named
 
 
 def test_the_adapters_lock_file_knows_what_our_crates_depend_on() -> None:

@@ -105,13 +105,49 @@ def test_several_runs_give_medians_and_the_range(monkeypatch: pytest.MonkeyPatch
     assert "`, 3 runs, " in results.provenance(found)
     times = [(10.0, 30.0), (30.0, 30.0), (15.0, 30.0)]
     named = {"op": "ckks rotate", "params": "N=2^14", "peer": "Lattigo"}
-    rows = [named | {"ours_ms": ours, "peer_ms": peer, "ratio": peer / ours} for ours, peer in times]
+    named |= {"ours_log_q": 320.0, "peer_log_q": 320.1, "ours_log_p": 96.0, "peer_log_p": 110.0}
+    rows = [
+        named
+        | {"ours_ms": ours, "peer_ms": peer, "ratio": peer / ours}
+        | {"ours_median_ms": 2 * ours, "peer_median_ms": 5 * peer, "ours_error": 2**-ours, "peer_error": 0.0}
+        for ours, peer in times
+    ]
     drawn = bench_tables.rns({"runs": [{"rows": [row]} for row in rows]})
-    assert drawn == [("ckks rotate", "N=2^14", "15", "Lattigo", "30", "2.00× (1.00 to 3.00)")]
+    parameters = "N=2^14; ours 416"
+    assert drawn == [
+        ("ckks rotate", parameters, "15", "Lattigo", "30", "2.00× (1.00 to 3.00)", "5.00×", "2^-10.0", "none")
+    ]
     named = {"set": "toy", "operation": "pbs", "torus_bits": 32, "batch": 1, "unroll": 1, "threads": 1}
-    rows = [named | {"ours_ms": ours, "peer": {"ms": peer, "ratio": peer / ours}} for ours, peer in times]
-    line = bench_tables.tfhe({"runs": [{"rows": [row]} for row in rows]})[0]
+    rows = [
+        named | {"ours_ms": ours, "wrong": 3, "decrypted": 8, "peer": {"ms": peer, "ratio": peer / ours, "wrong": 4}}
+        for ours, peer in times
+    ]
+    runs = [{"rows": [row, {**row, "operation": "keyswitch"}]} for row in rows]
+    line = bench_tables.tfhe({"runs": runs})[0]
     assert line[:4] == ("toy", "32", "15 against 30", "2.00× (1.00 to 3.00)")
+    assert line[-1] == "38 %, tfhe-rs 50 %"
+
+
+def test_what_an_earlier_run_left_is_not_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    file = tmp_path / "rows.json"
+    file.write_text('{"rows": []}')
+    # As a benchmark that finds no card, or no peer.
+    with pytest.raises(SystemExit, match=r"left .*rows\.json as it was before; nothing is recorded"):
+        results.record("rows", [sys.executable, "-c", "raise SystemExit(1)"], file)
+    assert not (tmp_path / "rows.json.partial").exists()
+    (tmp_path / "results").mkdir()
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    writes = f"import pathlib; pathlib.Path({str(file)!r}).write_text('[1]'); raise SystemExit(1)"
+    assert results.record("rows", [sys.executable, "-c", writes], file)["data"] == [1]
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["rows.json"]
+
+
+def test_a_single_round_has_no_range() -> None:
+    peer = {"times": {"processor_ms": 30.0}, "ratio": 3.0, "least_ratio": 2.5, "largest_ratio": 3.5}
+    row = {"operation": "add", "bits": 8, "threads": 1, "lookups": 4, "ours": {"processor_ms": 10.0}, "peer": peer}
+    once, often = (bench_tables.integers({"repetitions": count, "rows": [row]})[0][5] for count in (1, 3))
+    assert (once, often) == ("3.00×", "3.00× (2.50 to 3.50)")
 
 
 def test_results_that_are_recorded_side_by_side_fit_into_memory(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -46,6 +47,23 @@ def test_an_empty_machine_is_told_everything_at_once(tmp_path: Path) -> None:
     ]
     remedies = result.stderr.splitlines()[1::2]
     assert all(line.startswith("    remedy: ") for line in remedies)
+
+
+def test_a_lesser_instruction_set_is_the_peers_in_every_benchmark() -> None:
+    targets = ["bench", "bench-check", "bench-types", "bench-integers", "gpu-peer"]
+    for isa, lesser in (("avx2", True), ("avx512", False)):
+        done = subprocess.run(
+            ["make", "--dry-run", "GPU_PEER=/opt/cuda/bin/nvcc", *targets],
+            cwd=ROOT,
+            env={**os.environ, "POLYFABRIC_ISA": isa},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        builds = re.findall(r"^cd bench/tfhe/peer .*$", done.stdout.replace("\\\n", " "), re.MULTILINE)
+        assert len(builds) == len(targets)
+        for build in builds:
+            assert ("-C target-cpu=x86-64-v3" in build, "--no-default-features" in build) == (lesser, lesser), build
 
 
 @pytest.mark.parametrize(

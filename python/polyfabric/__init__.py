@@ -35,6 +35,7 @@ from .language import instead as _instead
 from .language.integers import Integer, Table
 from .language.slot_functions import chebyshev, polynomial
 from .language.slots import SlotValue, bootstrap, rotate, sum_slots
+from .language.sorting import sort
 from .language.types import Bool, Complex, Int, IntegerType, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
 from .language.values import (
     Value,
@@ -67,6 +68,10 @@ from .store import KeyStore
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("polyfabric")
     raise _instead.function(name)
 
 
@@ -139,6 +144,7 @@ __all__ = [
     "relu",
     "rotate",
     "sign",
+    "sort",
     "sum",
     "sum_slots",
     "xnor",

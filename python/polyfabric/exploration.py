@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import warnings
@@ -22,13 +23,17 @@ from . import _native, machines, programs
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
 from .files import write_text
 from .machines import Kernel
+from .names import suggestion
 from .progress import ProgressHook
 from .reports import Report
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
 
-Value = float | str
-"""Of an axis: a figure's value in the unit of the machine file, or the name of what is exchanged."""
+Value = float | bool | str
+"""Of an axis: a figure's value in the unit of the machine file, a yes or no, or the name of what is exchanged."""
+
+MOST_POINTS = 100_000
+"""Points of a sweep, at most."""
 
 EXCHANGES: dict[str, list[str]] = _native.machine_exchanges()
 """Axes that are no figure, where a machine has them, with their values: what connects its parts."""
@@ -63,48 +68,112 @@ class Task:
     """Ciphertexts of a built-in program of TFHE."""
 
     @staticmethod
-    def of(machine: str, programs: Sequence[str] = (), batch: int = 640) -> Task:
+    def of(machine: str | Path, programs: Sequence[str] = (), batch: int = 640) -> Task:
         """The task for a machine's name, or for a file, which is read here and not by workers. Without programs, those of the machine
         file's sweep."""
-        text = None
-        if machines.is_file(machine):
-            try:
-                text = Path(machine).read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise MachineError(f"{machine}: cannot read the machine file ({error}); check the path") from error
-        task = Task(machine, text, tuple(programs), batch)
+        text = machines.text_of(machine) if machines.is_file(machine) else None
+        task = Task(str(machine), text, _named(programs), batch)
         if programs:
             return task
         own = task.load().to_dict().get("sweep_programs", [])
         if not own:
             raise InputError(f"{machine}: the machine file names no `sweep_programs`; name some with --programs")
-        return Task(machine, text, tuple(own), batch)
+        return Task(str(machine), text, _named(own), batch)
 
     def load(self) -> machines.Machine:
         """The machine as its file has it."""
         if self.text is None:
             return machines.load(self.machine)
-        return machines.Machine(_native.Machine.parse(self.machine, self.text, []))
+        return machines.parsed(self.machine, self.text)
 
     def own(self, axes: Sequence[Axis]) -> Point:
         """The values that the file itself has on these axes."""
         machine = self.load()
-        keys = dict.fromkeys(key for axis in axes for key in axis)
-        return Point(tuple((key, EXCHANGES[key][0] if key in EXCHANGES else _figure(machine, key)) for key in keys))
+        found = []
+        for axis in axes:
+            for key, values in axis.items():
+                if key in EXCHANGES:
+                    own: Value = EXCHANGES[key][0]
+                    machine.native.exchanged(key, str(own))
+                else:
+                    own = _figure(machine, key)
+                    _expect_kind(key, own, values)
+                found.append((key, own))
+        return Point(tuple(found))
 
 
 Axis = dict[str, list[Value]]
 """Values of a figure by its key; figures of one axis change together."""
 
 
-def _figure(machine: machines.Machine, key: str) -> float:
-    value = machine.native.figure(key)
+def _named(names: Sequence[str]) -> tuple[str, ...]:
+    """The programs of a sweep, each once."""
+    if not all(name.partition("@")[0].strip() for name in names):
+        raise InputError("a program of the sweep has no name; give each as PROGRAM or PROGRAM@SET")
+    return tuple(dict.fromkeys(names))
+
+
+def _figure(machine: machines.Machine, key: str) -> Value:
+    """The value that the machine's file has."""
+    value, written = machine.native.figure(key), _written(machine.to_dict(), key)
+    if value is None and written:
+        raise InputError(f"{machine.name} has no value of {key!r} to begin with; give it one in the machine file")
     if value is None:
-        known = ", ".join(machine.native.figure_keys())
-        raise InputError(
-            f"{machine.name} has no figure {key!r} with a value; axes are {', '.join(EXCHANGES)} and: {known}"
-        )
-    return value
+        known = suggestion(key, machine.native.figure_keys())
+        raise InputError(f"{machine.name} has no figure {key!r}; {known}")
+    return bool(value) if any(figure["unit"] == "flag" for figure in written) else value
+
+
+def _written(described: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """A figure as it stands in the file, and in options of its readings."""
+    section, _, rest = key.partition(".")
+    group, _, name = rest.partition(".")
+    own = described["clock"] if key == "clock" else described.get(section, {}).get(group, {}).get(name)
+    options = (option for reading in described["readings"].values() for option in reading["options"].values())
+    found = [own, *(option["figures"].get(key) for option in options)]
+    return [figure for figure in found if isinstance(figure, dict)]
+
+
+def _expect_kind(key: str, own: Value, values: Sequence[Value]) -> None:
+    """Refuses a yes or no for a number, and the other way round."""
+    if any(isinstance(value, bool) != isinstance(own, bool) for value in values):
+        raise InputError(f"{key} is {_shown(own)} in the machine file; give {_kind(own)} on its axis")
+
+
+def _kind(own: Value) -> str:
+    return "true or false" if isinstance(own, bool) else "numbers in its unit"
+
+
+def _shown(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
+
+
+def _expect_axes(axes: Sequence[Axis]) -> None:
+    """Refuses axes without values, of unequal ones, of a figure that another one has, and of too many points."""
+    keys = [key for axis in axes for key in axis]
+    for axis in axes:
+        lengths = sorted({len(values) for values in axis.values()})
+        if not lengths or lengths[0] == 0:
+            raise InputError(f"the axis {', '.join(axis)!r} has no values; give some, or leave it out")
+        if len(lengths) > 1:
+            counts = " and ".join(map(str, lengths))
+            raise InputError(f"the axis {', '.join(axis)!r} has {counts} values; give as many of each")
+        for key, values in axis.items():
+            if keys.count(key) > 1:
+                raise InputError(f"{key} is on two axes; give all of its values on one")
+            _expect_values(key, values)
+    count = math.prod(len(next(iter(axis.values()))) for axis in axes)
+    if count > MOST_POINTS:
+        raise InputError(f"the axes have {count:,} points, and a sweep at most {MOST_POINTS:,}; give fewer values")
+
+
+def _expect_values(key: str, values: Sequence[Value]) -> None:
+    for value in values:
+        if key in EXCHANGES:
+            if value not in EXCHANGES[key]:
+                raise InputError(f"there is no {key} {value!r}; take {', '.join(EXCHANGES[key])}")
+        elif isinstance(value, str) or not math.isfinite(value):
+            raise InputError(f"{value!r} is no number; {key} takes numbers in the unit of its file, or true and false")
 
 
 def own_axes(task: Task) -> list[Axis]:
@@ -119,25 +188,24 @@ def axis(text: str) -> Axis:
     """An axis from `KEY=V1,V2`, or from several of them that change together: `KEY=V1,V2;KEY=W1,W2`."""
     found: Axis = {}
     for part in text.split(";"):
-        key, equals, values = part.strip().partition("=")
+        key, equals, values = (word.strip() for word in part.partition("="))
         if not equals or not values:
             raise InputError(f"--axis: {part!r} is not KEY=V1,V2,..; correct it")
-        found[key] = [_value(key, value) for value in values.split(",")]
-    lengths = {len(values) for values in found.values()}
-    if len(lengths) > 1:
-        raise InputError(f"--axis: {text!r} has {' and '.join(map(str, sorted(lengths)))} values; give as many of each")
+        if key in found:
+            raise InputError(f"--axis: {text!r} has {key} twice; give all of its values at once")
+        found[key] = [_value(value.strip()) for value in values.split(",")]
+    _expect_axes([found])
     return found
 
 
-def _value(key: str, text: str) -> Value:
-    if key in EXCHANGES:
-        if text not in EXCHANGES[key]:
-            raise InputError(f"--axis: there is no {key} {text!r}; take {', '.join(EXCHANGES[key])}")
-        return text
+def _value(text: str) -> Value:
+    """A number, or a yes or no; else the text as it is."""
+    if text in ("true", "false"):
+        return text == "true"
     try:
         return float(text)
-    except ValueError as error:
-        raise InputError(f"--axis: {text!r} is no number; {key} takes numbers in the unit of its file") from error
+    except ValueError:
+        return text
 
 
 def points(axes: Sequence[Axis]) -> list[Point]:
@@ -149,7 +217,7 @@ def points(axes: Sequence[Axis]) -> list[Point]:
 
 def _plain(value: Value) -> Value:
     """Whole numbers and others compare as numbers."""
-    return value if isinstance(value, str) else float(value)
+    return value if isinstance(value, bool | str) else float(value)
 
 
 def evaluate(task: Task, point: Point) -> dict[str, Any]:
@@ -164,6 +232,10 @@ def evaluate(task: Task, point: Point) -> dict[str, Any]:
         if area is None:
             cause = machine.native.area_cause() or "no [components] are described, or one of them has no area; give it"
             raise MachineError(f"{task.machine}: its area is unknown: {cause}")
+        if area == 0:
+            raise MachineError(
+                f"{task.machine}: its components have no area, to which performance is held; give theirs"
+            )
         reports = {name: machine.simulate(_planned(task, name)).to_dict() for name in task.programs}
         found["area_mm2"] = area
         found["seconds"] = {name: report["seconds"] for name, report in reports.items()}
@@ -206,6 +278,7 @@ def explore(
     `results` is a file to which each point is added as it is found; what it holds of the same task is not computed again. The
     work is done by `jobs` processes (as many as there are cores), or by the Dask cluster whose scheduler is at `dask`.
     """
+    _expect_axes(axes)
     own = task.own(axes)
     wanted = list(dict.fromkeys([own, *points(axes)]))
     found = {} if results is None else _read(results, task, wanted)

@@ -123,6 +123,9 @@ class Keys:
     client: ClientKey
     server: ServerKey
 
+    def __repr__(self) -> str:
+        return f"<keys of {self.scheme.upper()}, {self.parameters.name}>"
+
     @property
     def parameters(self) -> Parameters:
         """Their parameter set, whether it comes with the project or not."""

@@ -28,12 +28,12 @@ def names() -> list[str]:
     return _native.machine_names()
 
 
-def is_file(name: str) -> bool:
+def is_file(name: str | Path) -> bool:
     """Whether that is the path of a machine file, and no machine's name."""
-    return isinstance(name, str) and (name.endswith(".toml") or "/" in name)
+    return isinstance(name, Path) or (isinstance(name, str) and (name.endswith(".toml") or "/" in name))
 
 
-def load(name: str, readings: Sequence[str] = ()) -> Machine:
+def load(name: str | Path, readings: Sequence[str] = ()) -> Machine:
     """The machine of that name, or of that file (`.toml`). `readings` are choices `fact=option` of what its paper leaves open."""
     choices = []
     for reading in readings:
@@ -42,10 +42,20 @@ def load(name: str, readings: Sequence[str] = ()) -> Machine:
             raise InputError(f"a reading is FACT=OPTION, not {reading!r}; `polyfabric machines {name}` lists them")
         choices.append((fact, option))
     if is_file(name):
-        found = Machine(_native.Machine.from_file(Path(name), choices), file=name)
-        _expect_name(name, found.name)
-        return found
+        return parsed(str(name), text_of(name), choices)
     return Machine(_native.Machine.named(pick("machine", name, names()), choices))
+
+
+def text_of(file: str | Path) -> str:
+    """The text of a machine file."""
+    return _native.Machine.text_of(Path(file))
+
+
+def parsed(file: str, text: str, choices: Sequence[tuple[str, str]] = ()) -> Machine:
+    """The machine of a file with that text."""
+    found = Machine(_native.Machine.parse(file, text, choices), file=file)
+    _expect_name(file, found.name)
+    return found
 
 
 def _expect_name(file: str, name: str) -> None:
@@ -60,6 +70,9 @@ class Machine:
     def __init__(self, native: _native.Machine, file: str | None = None) -> None:
         self.native = native
         self.file = file
+
+    def __repr__(self) -> str:
+        return f"<machine {self.name}>"
 
     @property
     def argument(self) -> str:

@@ -245,10 +245,11 @@ def program(
     lanes: int | Type | SlotType | None = None,
     **inputs: Type | SlotType,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Turns a function into a `Program`, or a `SlotProgram`. Keywords give the type of each parameter, in the function's names.
+    """Turns a function into a `Program`, or a `SlotProgram`. Keywords give the type of each parameter, in the function's names; one with a default value
+    and without a type is public, and has that value.
 
     The function is called once, now, with encrypted values. It returns one value (output "result"), a tuple
-    ("result0", "result1", ..) or a dictionary of outputs.
+    ("result0", "result1", ..) or a dictionary of outputs. A list within these is a vector of its values.
 
     `scheme` is "tfhe", "ckks" or "bgv"; without it, the types say which. With CKKS and BGV, every vector has `slots`
     slots, a power of two; without it, as many as the longest input needs. `lanes` is how many look-ups take the time of one

@@ -130,7 +130,10 @@ class Ciphertexts:
 class EvaluationKey:
     """What a server needs to execute for one client, and no more: it decrypts nothing."""
 
-    data: bytes = field(repr=False)
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"<evaluation key: {len(self.data)} bytes>"
 
     def to_bytes(self) -> bytes:
         """The content of `server.key`."""
@@ -155,7 +158,10 @@ class EvaluationKey:
 class PublicKey:
     """What anybody encrypts with for one client, and decrypts nothing."""
 
-    data: bytes = field(repr=False)
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"<public key: {len(self.data)} bytes>"
 
     def to_bytes(self) -> bytes:
         """The content of `public.key`."""
@@ -197,7 +203,7 @@ class Client:
         self._evaluation_key: EvaluationKey | None = None
 
     def __repr__(self) -> str:
-        return f"<client of {self.specification.program_name}, with {self.specification.scheme}>"
+        return f"<client of {self.specification.program_name}, with {self.specification.scheme.upper()}>"
 
     @property
     def evaluation_key(self) -> EvaluationKey:
@@ -288,7 +294,7 @@ class Encryptor:
         _expect_set(self._key, specification, "public", "bring the key of a client of this specification")
 
     def __repr__(self) -> str:
-        return f"<encryptor for {self.specification.program_name}, with {self.specification.scheme}>"
+        return f"<encryptor for {self.specification.program_name}, with {self.specification.scheme.upper()}>"
 
     def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
         """Inputs by name, encrypted: all of them, or some. Those of several who encrypt make one request, `ours | theirs`."""

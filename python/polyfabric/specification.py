@@ -36,6 +36,9 @@ class Specification:
 
     data: dict[str, Any] = field(repr=False)
 
+    def __repr__(self) -> str:
+        return f"<specification of {self.program_name}, with {self.scheme.upper()} and {self.context.parameters.name}>"
+
     @classmethod
     def of(
         cls,

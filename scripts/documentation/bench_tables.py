@@ -20,8 +20,9 @@ TFHE = (
     "",
     "key switch in a batch",
     "alone",
+    "key switches off by half a slot",
 )
-RNS = ("operation", "parameters", "ours, ms", "peer", "ms", "")
+RNS = ("operation", "parameters", "ours, ms", "peer", "ms", "", "by medians", "largest error", "peer's")
 Row = dict[str, Any]
 
 
@@ -46,7 +47,9 @@ def _tfhe_rows(found: dict[str, Any]) -> list[Row]:
     def merge(rows: list[Row]) -> Row:
         peers = [row["peer"] for row in rows]
         peer = {"ms": median(peer["ms"] for peer in peers), **_ratios([peer["ratio"] for peer in peers])}
-        return {**rows[0], "ours_ms": median(row["ours_ms"] for row in rows), "peer": peer}
+        peer["wrong"] = sum(peer["wrong"] for peer in peers)
+        counts = {key: sum(row[key] for row in rows) for key in ("wrong", "decrypted")}
+        return {**rows[0], "ours_ms": median(row["ours_ms"] for row in rows), **counts, "peer": peer}
 
     return _over_runs(
         found, lambda row: tuple(row[key] for key in ("set", "operation", "batch", "unroll", "threads")), merge
@@ -57,8 +60,11 @@ def _rns_rows(found: dict[str, Any]) -> list[Row]:
     """Rows of CKKS and BGV: of several runs the medians, and the range of their ratios."""
 
     def merge(rows: list[Row]) -> Row:
-        times = {key: median(row[key] for row in rows) for key in ("ours_ms", "peer_ms")}
-        return {**rows[0], **times, **_ratios([row["ratio"] for row in rows])}
+        times = {
+            key: median(row[key] for row in rows) for key in ("ours_ms", "peer_ms", "ours_median_ms", "peer_median_ms")
+        }
+        errors = {key: max(row[key] for row in rows) for key in ("ours_error", "peer_error")}
+        return {**rows[0], **times, **errors, **_ratios([row["ratio"] for row in rows])}
 
     return _over_runs(found, lambda row: (row["op"], row["params"], row["peer"]), merge)
 
@@ -84,8 +90,16 @@ def tfhe(found: dict[str, Any]) -> Rows:
         cells = [*_times(rows.get(("pbs", 1, 1))), *_times(rows.get(("pbs", largest, 1)), of)]
         cells += [*_times(rows.get(("pbs", largest, 2)))]
         cells += [_times(rows.get(("keyswitch", batch, 1)))[1] for batch in (largest, 1)]
-        lines.append((name, torus, *cells))
+        lines.append((name, torus, *cells, _wrong(rows["keyswitch", largest, 1])))
     return lines
+
+
+def _wrong(row: Row) -> str:
+    """How many results of either side are wrong, if some are."""
+    if not row["wrong"] and not row["peer"]["wrong"]:
+        return "none"
+    ours, peers = (f"{100 * wrong / row['decrypted']:.2g} %" for wrong in (row["wrong"], row["peer"]["wrong"]))
+    return f"{ours}, tfhe-rs {peers}"
 
 
 def _times(row: dict[str, Any] | None, note: str = "") -> tuple[str, str]:
@@ -122,11 +136,32 @@ def speed(beside_tfhe_rs: dict[str, Any], beside_lattigo: dict[str, Any]) -> Row
 
 
 def rns(found: dict[str, Any]) -> Rows:
-    """One line an operation and peer, the least times of a run."""
+    """One line an operation and peer: the least times of a run, their ratio, that of the medians, and errors."""
     return [
-        (row["op"], row["params"], _ms(row["ours_ms"]), row["peer"], _ms(row["peer_ms"]), _ratio(row))
+        (
+            row["op"],
+            _parameters(row),
+            _ms(row["ours_ms"]),
+            row["peer"],
+            _ms(row["peer_ms"]),
+            _ratio(row),
+            f"{row['peer_median_ms'] / row['ours_median_ms']:.2f}×",
+            *(_error(row[f"{side}_error"]) for side in ("ours", "peer")),
+        )
         for row in _rns_rows(found)
     ]
+
+
+def _parameters(row: Row) -> str:
+    """Those of the peers, and the bits of our moduli where they are not as many."""
+    # Of one that does not tell its special modulus, nothing is known.
+    known = row["ours_log_p"] and row["peer_log_p"]
+    ours, peers = (round(row[f"{side}_log_q"] + row[f"{side}_log_p"]) for side in ("ours", "peer"))
+    return f"{row['params']}; ours {ours}" if known and ours != peers else row["params"]
+
+
+def _error(error: float) -> str:
+    return f"2^{log2(error):.1f}" if error else "none"
 
 
 BOOTSTRAPPING = (
@@ -158,12 +193,13 @@ INTEGERS = ("operation", "bits", "PBS", "ours, ms", "tfhe-rs, ms", "", "on two t
 
 
 def integers(found: dict[str, Any]) -> Rows:
-    """One line an operation and width: processor time of one thread, with the range of the ratio over single rounds, and of two."""
+    """One line an operation and width: processor time of one thread, with the range of the ratio where there were several rounds, and of two."""
+    several = found["repetitions"] > 1
     by: dict[tuple[str, int], dict[int, dict[str, Any]]] = {}
     for row in found["rows"]:
         by.setdefault((row["operation"], row["bits"]), {})[row["threads"]] = row
     return [
-        (name, str(bits), f"{rows[1]['lookups']:,}", *_processor(rows.get(1), whole=True), *_processor(rows.get(2)))
+        (name, str(bits), f"{rows[1]['lookups']:,}", *_processor(rows.get(1), whole=several), *_processor(rows.get(2)))
         for (name, bits), rows in by.items()
     ]
 

@@ -39,6 +39,7 @@ FULL_SIZE: dict[str, tuple[str, int]] = {
     "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", 1),
     "replays-fast": ("polyfabric params toy-256 --on fpt --replay 10000 --message-bits 6 --widths derived --json", 1),
     "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", 1),
+    "rtl-synthesis": ("python scripts/rtl-synthesis", 2),
     "params-morphling": ("polyfabric params --on morphling --json", 1),
 }
 """Every result that is recorded at full size by `make test-full`, those that take longest first: its command, which prints the data, and the GiB that it takes at most."""
@@ -102,6 +103,7 @@ def record(name: str, words: list[str], file: Path | None = None, runs: int = 1)
 
 
 def _run(words: list[str], file: Path | None) -> Any:  # noqa: ANN401 - any data
+    before = _written(file)
     done = subprocess.run(words, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=False)
     try:
         data = json.loads(done.stdout if file is None else (ROOT / file).read_text(encoding="utf-8"))
@@ -109,7 +111,17 @@ def _run(words: list[str], file: Path | None) -> Any:  # noqa: ANN401 - any data
         sys.exit(f"`{shlex.join(words)}` ended with status {done.returncode} and gave no data ({error})")
     if done.returncode not in (0, 1):
         sys.exit(f"`{shlex.join(words)}` ended with status {done.returncode}; nothing is recorded")
+    if file is not None and _written(file) == before:
+        sys.exit(
+            f"`{shlex.join(words)}` ended with status {done.returncode} and left {file} as it was before; nothing is recorded"
+        )
     return data
+
+
+def _written(file: Path | None) -> int | None:
+    """When a file was written last; nothing if it is not there."""
+    path = None if file is None else ROOT / file
+    return path.stat().st_mtime_ns if path is not None and path.exists() else None
 
 
 def write(name: str, ran: tuple[str, str], seconds: float, data: Any) -> dict[str, Any]:  # noqa: ANN401 - any data
@@ -119,8 +131,15 @@ def write(name: str, ran: tuple[str, str], seconds: float, data: Any) -> dict[st
     found |= {"seconds": round(seconds, 1), "data": data}
     FOLDER.mkdir(exist_ok=True)
     text = json.dumps(found, indent=1, ensure_ascii=False)
-    (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    replace(FOLDER / f"{name}.json", text + "\n")
     return found
+
+
+def replace(path: Path, text: str) -> None:
+    """Writes a file beside its place and renames it, so that an interruption leaves the one before."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
 
 
 def read(name: str) -> dict[str, Any]:

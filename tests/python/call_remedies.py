@@ -186,6 +186,7 @@ def stopped() -> Event:
 
 
 PLANNING = [
+    call(lambda _: REALS.run(NUMBERS)["y"], "no output 'y'; it has result", lambda _: REALS.run(NUMBERS)["result"]),
     call(lambda _: REALS.run(NUMBERS, threads=0), "an integer from 1 to", lambda _: REALS.run(NUMBERS, threads=1)),
     call(
         lambda _: execution.place("cpu", ["fft_rate=published"]),

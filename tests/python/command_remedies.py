@@ -43,6 +43,7 @@ STEPS = (f"{REALS} --keys k --step encrypt", f"{REALS} --keys k --step execute",
 LINES = [
     line(f"{REALS} --input x=1,0,0,0 --input x=0,0,0,0", "give it once", f"{REALS} --input x=1,0,0,0"),
     line(f"{REALS} --input x=1,0,0,0 --input own.json", "in own.json too; give it once", f"{REALS} --input own.json"),
+    line(f"{REALS} --input x=[1,0,0,0", "close its brackets", f"{REALS} --input x=[1,0,0,0]"),
     line(f"{REALS} --input bad.json", "give a JSON object of inputs", f"{REALS} --input own.json"),
     line(f"{REALS} --input twice.json", "'x' is given twice; give it once", f"{REALS} --input own.json"),
     line(f"{REALS} --input deep.json", "an input is a list, or a list of rows", f"{REALS} --input own.json"),

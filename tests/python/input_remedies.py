@@ -90,6 +90,14 @@ INPUTS = [
         Given({"x": R}, value, f"declare it .bounded({bound})", value, {"x": R.bounded(float(bound))})
         for value, bound in ((1.0000001, "1.1"), (1234567.8, "1.3e+06"), (1.5, "1.5"), (-3, "3"))
     ],
+    *[
+        Given({"x": kind}, wrong, f"give a list or an array of {size} numbers", list(range(size)))
+        for kind, size in ((I3V, 4), (U8V, 2), (R.bounded(4).vector(4), 4), (MV, 4))
+        for wrong in (None, "abc", {1: 2}, (i for i in range(size)), {1, 2})
+    ],
+    *[Given({"x": kind}, None, "is needed; give one number", 1) for kind in (I3, U8, R)],
+    *[Given({"x": kind}, [], f"takes {size}; give {size}", [1] * size) for kind, size in ((I3V, 4), (U8V, 2), (MV, 4))],
+    Given({"x": RV}, [None] * 4, "holds None, but real x 4 is needed; give numbers", HALF),
     Given({"x": R}, 1 + 1e-12, "holds 1.0000000000010001, beyond the bound 1 of its type; scale it", 1),
     Given({"x": R}, 1.79e308, "of its type; scale it", 1.79e308 / 2e308),
 ]

@@ -121,11 +121,11 @@ MIXED = [
     case({"x": U8}, lambda x: x + (-1), "subtract 1 where it is added", lambda x: x - 1, {"x": 3}, 2),
     case(
         {"x": U8},
-        lambda x: x < -1,
+        lambda x: pf.max(x, -1),
         "as x.cast(pf.SInt(9))",
-        lambda x: x.cast(pf.SInt(9)) < -1,
+        lambda x: pf.max(x.cast(pf.SInt(9)), -1),
         {"x": 3},
-        0,
+        3,
     ),
     case(
         {"i": I3, "u": U8},

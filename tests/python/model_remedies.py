@@ -59,6 +59,7 @@ def option(model: Any, name: str, wrong: Any, right: Any, words: str) -> Call:
 MODELS = [
     call(lambda _: read(StandardScaler().fit(ROWS)), "give a fitted model", lambda _: read(linear())),
     call(lambda _: read(LogisticRegression()), "call fit(X, y) first", lambda _: read(linear())),
+    call(lambda _: read(LogisticRegression), "is a class; give a model of it", lambda _: read(linear())),
     call(lambda _: read(SVC().fit(ROWS, LABELS)), "train LinearSVC", lambda _: read(LinearSVC().fit(ROWS, LABELS))),
     call(lambda _: read(linear(), ROWS[:, :3]), "was fitted on 4", lambda _: read(linear(), ROWS)),
     call(

@@ -155,7 +155,28 @@ OWN_FILES = [
     ),
     own(
         ((TWIDDLES, TWIDDLES.replace("4096", "0")),),
-        "Write the size of the part whose area and power the file gives",
+        "Write `of` and `at` in figures and numbers above 0, in base units or with their unit",
+        ((TWIDDLES, TWIDDLES.replace("4096", "4096 units")),),
+        (),
+    ),
+    own(
+        ((TWIDDLES, TWIDDLES.replace("4096", "4 KiB")),),
+        "Write `at` in the units of the figures in `of`",
+        ((TWIDDLES, TWIDDLES.replace("4096", "units.core.largest_ring")),),
+    ),
+    own(
+        ((PHY, f'count = "-1 * units.core.count"\n{PHY}'),),
+        "Write a sum of products of counts that is between 0 and 1000000",
+        ((PHY, f'count = "2 * units.core.count"\n{PHY}'),),
+    ),
+    own(
+        (('"units.core.folding" = true', '"units.core.folding" = []'),),
+        "Give the values of `units.core.folding` that area and power are of",
+        (('"units.core.folding" = true', '"units.core.folding" = [true, false]'),),
+    ),
+    own(
+        (('title = "King', 'title = "\\u001bKing'),),
+        "has a character that steers a terminal; remove it",
         (),
     ),
     call(

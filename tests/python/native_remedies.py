@@ -246,10 +246,10 @@ def kernels(rows: int, padding: int) -> Any:
 ELEMENT_PROGRAMS = [
     programs(
         B4,
-        lambda x: pf.sum(x),
+        kernels(2, 0),
         "use a gate, as x & y, or make an integer of each by a look-up, as pf.lookup(x, [0, 1])",
         lambda x: x[0] & x[1],
-        lambda x: pf.sum(pf.lookup(x, [0, 1])),
+        lambda x: kernels(2, 0)(pf.lookup(x, [0, 1])),
     ),
     programs(I15, lambda x: ~x, "compare the value first, or use a look-up with Boolean result", lambda x: ~(x > 3)),
     programs(I3, lambda x: x * (1 << 40), "scale the weights down", lambda x: x * 2),
@@ -489,7 +489,7 @@ MACHINES = [
         CORES.replace('"chosen"', '"assumption: as many"'),
     ),
     files(CORES, CORES.replace("4", '"unknown"'), "Give it a value with a source", CORES),
-    files(CORES, "", "is missing. Add `units.core.count", CORES),
+    files(CORES, "", "`units.core.count` is missing. Add `count = ", CORES),
     files("folding = { value = true", "folding = { value = 7", "Write true, false or", "folding = { value = false"),
     files(
         "largest_ring = { value = 4096",

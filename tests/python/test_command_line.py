@@ -143,6 +143,10 @@ def test_run_shows_matrices(polyfabric, tmp_path):
     residues = polyfabric("run", "matrices.py:square", "--input", "a.json")
     assert residues.status == 0, residues.err
     assert residues.out.count("[[7, 10], [15, 22]]") == 2
+    # As results are printed.
+    assert (
+        polyfabric("run", "matrices.py:square", "--input", "a=[[1, 2], [3, 4]]").out.count("[[7, 10], [15, 22]]") == 2
+    )
     reals = polyfabric("run", "matrices.py:grades", "--params", "toy-12", "--security", "0")
     assert reals.status == 0, reals.err
     # Three matrices and a vector, each decrypted and expected.
@@ -159,6 +163,7 @@ def test_inputs_by_their_types(polyfabric, tmp_path):
     for given, told in (
         (("x=2,t=ab",), "each has an --input of its own: --input x=2 --input t=ab"),
         (("x=ab",), "is not integers separated by commas; correct it, or give a JSON file"),
+        (("x=[1, 2",), "close its brackets and separate by commas, as [1, 2] or [[1, 2], [3, 4]]"),
         (("x=2", "t=abcde"), "shorten it, or declare it pf.Text(5)"),
     ):
         done = polyfabric("run", "own.py:f", *(part for one in given for part in ("--input", one)))
@@ -172,7 +177,12 @@ def test_booleans_are_given_by_their_names(polyfabric, tmp_path):
         "def f(b, c, x):\n    return {'b': ~b, 'c': c[0] & c[2], 'x': x}\n"
     )
     (tmp_path / "own.json").write_text('{"b": true, "c": [true, false, true], "x": 1}')
-    for given in (("b=true", "c=True,0,TRUE", "x=1"), ("b=1", "c=1,false,1", "x=1"), ("own.json",)):
+    for given in (
+        ("b=true", "c=True,0,TRUE", "x=1"),
+        ("b=1", "c=1,false,1", "x=1"),
+        ("b=1", "c=[true, false, 1]", "x=1"),
+        ("own.json",),
+    ):
         done = polyfabric("run", "own.py:f", *(part for one in given for part in ("--input", one)), "--json")
         assert (done.status, json.loads(done.out)["output"]) == (0, {"b": 0, "c": 1, "x": 1}), done
     # An integer is a number.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from polyfabric import exploration
 from polyfabric.exploration import Task, axis, explore, own_axes, points
 
 FILE = Path(__file__).resolve().parents[2] / "machines" / "f1.toml"
+OWN = FILE.parents[1] / "examples" / "own-tfhe-machine.toml"
 TASK = Task.of("f1", ["permute@12"])
 CLUSTERS = "units.cluster.count"
 AXES = [
@@ -106,6 +108,7 @@ def test_where_the_own_point_fails_the_others_stand(monkeypatch):
     ]
     assert report["points"][2]["performance"] == 1.0
     assert "the scratchpad is full" in report.table()
+    assert "over that of the first point with a result" in " ".join(report.table().split())
     with pytest.raises(pf.MachineError, match="no point has a result; as its file has it: the scratchpad is full"):
         explore(TASK, [axis(f"{CLUSTERS}=4")])
 
@@ -249,13 +252,81 @@ def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_f
         (("f1", "--axis", f"{CLUSTERS}=2,4;channels.hbm.count=1"), "has 1 and 2 values"),
         (("f1", "--axis", "network=torus"), "there is no network 'torus'"),
         (("f1", "--programs", "pbs"), "no program of CKKS or BGV"),
+        (("f1", "--axis", f"{CLUSTERS}=2;{CLUSTERS}=4"), f"has {CLUSTERS} twice"),
+        (("f1", "--axis", f"{CLUSTERS}=2", "--axis", f"{CLUSTERS}=4"), f"{CLUSTERS} is on two axes"),
+        (("f1", "--axis", f"{CLUSTERS}=nan"), "nan is no number"),
+        (("f1", "--axis", f"{CLUSTERS}=true"), f"{CLUSTERS} is 16 in the machine file; give numbers in its unit"),
+        (("f1", "--axis", "units.crossbar.multicast=1"), "is true in the machine file; give true or false on its axis"),
+        (("f1", "--axis", "units.cluster.coun=1"), "did you mean units.cluster.count"),
+        (("morphling", "--axis", "network=clos"), 'has no option "network"'),
+        (("f1", "--programs", "ntt@12,"), "a program of the sweep has no name"),
         (("none.toml",), "cannot read the machine file"),
+        (("/dev/zero",), "more than 1048576 bytes, and a machine file has fewer"),
     ],
 )
 def test_what_cannot_be_swept_is_told(polyfabric, arguments, message):
     done = polyfabric("explore", *arguments, "--jobs", "1")
     assert done.status == 2
     assert message in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (f'"{CLUSTERS}" = [2, 4]\n"channels.hbm.count" = [1]', "has 1 and 2 values; give as many of each"),
+        (f'"{CLUSTERS}" = []', f"the axis '{CLUSTERS}' has no values"),
+        ("", "the axis '' has no values"),
+        (f'"{CLUSTERS}" = [2]\n[[sweep]]\n"{CLUSTERS}" = [4]', f"{CLUSTERS} is on two axes"),
+        (f'"{CLUSTERS}" = ["two"]', "'two' is no number"),
+        (f'"{CLUSTERS}" = [true]', f"{CLUSTERS} is 16 in the machine file"),
+    ],
+)
+def test_a_wrong_sweep_of_a_file_is_told(tmp_path, table, message):
+    text = FILE.read_text()
+    before, after = text.index("[[sweep]]"), text.index("[components.ntt]")
+    (tmp_path / "mine.toml").write_text(f"{text[:before]}[[sweep]]\n{table}\n\n{text[after:]}")
+    task = Task.of(str(tmp_path / "mine.toml"), ["ntt@12"])
+    with pytest.raises(pf.InputError, match=re.escape(message)):
+        explore(task, own_axes(task))
+
+
+def test_a_sweep_too_large_to_end_is_told_at_once():
+    many = {CLUSTERS: list(range(1, 1001))}
+    with pytest.raises(pf.InputError, match=r"the axes have 1,000,000 points, and a sweep at most 100,000"):
+        explore(TASK, [many, {"channels.hbm.count": list(range(1000))}])
+
+
+def test_a_figure_begins_with_the_value_that_the_file_has_whatever_its_unit(monkeypatch, tmp_path):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    text = OWN.read_text().replace(
+        'rate = { value = 2048, unit = "bits/cycle"', 'rate = { value = 307.2, unit = "GB/s"'
+    )
+    (tmp_path / "mine.toml").write_text(text)
+    axes = [axis("channels.key_bus.rate=153.6,307.2"), axis("channels.hbm.latency=100,1000")]
+    points = explore(Task.of(str(tmp_path / "mine.toml"), ["pbs@toy-256"], 4), axes)["points"]
+    assert len(points) == 4
+    assert points[0]["values"] == {"channels.key_bus.rate": 307.2, "channels.hbm.latency": 100.0}
+    assert points[0]["seconds"] == explore(Task.of(str(OWN), ["pbs@toy-256"], 4), [])["points"][0]["seconds"]
+    assert all("error" not in point for point in points)
+
+
+def test_a_yes_or_no_is_swept(monkeypatch):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    task = Task.of(str(OWN), ["pbs@toy-256"], 4)
+    report = explore(task, [axis("channels.key_bus.multicast=true,false")])
+    own, other = report["points"]
+    assert own["values"] == {"channels.key_bus.multicast": True}
+    # The area is that of a bus to all cores.
+    assert "`channels.key_bus.multicast` = true, not of false" in other["error"]
+    assert "false" in report.table()
+
+
+def test_parts_without_area_have_no_performance_for_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    text = re.sub(r"area = \{ value = [\d.]+", "area = { value = 0", OWN.read_text())
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(pf.MachineError, match="its components have no area"):
+        explore(Task.of(str(tmp_path / "mine.toml"), ["pbs@toy-256"], 4), [axis("units.core.count=2")])
 
 
 def test_a_point_that_fails_makes_the_status_1_and_the_rest_is_printed(polyfabric):

@@ -19,6 +19,7 @@ from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
 from polyfabric.papers.f1_figures import figure_9, figure_10, table_5, table_5_means, units_at_work, utilisation
+from polyfabric.papers.f1_worth import UNKNOWN, of_program
 from polyfabric.statements import Add, Mul, Program, Rotate
 
 PUBLISHED = tomllib.loads((Path(__file__).resolve().parents[2] / "figures" / "f1.toml").read_text())["figure"]
@@ -210,12 +211,43 @@ def test_compulsory_traffic_is_not_approached_where_hints_come_again(permuted):
     assert {id_ for id_ in own if not id_.startswith("figure9b")} == {"figure9a.intermediates.lola_cifar"}
 
 
-def test_every_row_of_a_program_names_the_readings_that_it_hangs_on(permuted):
-    rows = [*figure_9("helr", "helr", permuted), *utilisation({"one": 10.0})]
+def test_programs_whose_time_is_not_known_are_those_of_the_published_table():
+    cells = [figure for figure in PUBLISHED if figure["id"].startswith("table3.") and "unmodelled" not in figure]
+    assert sorted(figure["id"] for figure in cells if "value" not in figure) == sorted(
+        f"table3.{program}" for program in UNKNOWN
+    )
+    assert {figure["id"].removeprefix("table3.") for figure in cells} > {*UNKNOWN}
+
+
+@pytest.mark.parametrize("program", ["helr", "bgv_bootstrapping"])
+def test_every_row_of_a_program_is_worth_what_was_known_of_it(permuted, program):
+    """Of a program with a published time all rows are calibrated; of another those that say what the paper does."""
+    stated = {figure["id"] for figure in PUBLISHED if {"value", "lower_bound", "upper_bound"} & figure.keys()}
+    time = of_program(program, f"table3.{program}", 1.0, "why")
+    assert (time["kind"] == "calibrated") == (f"table3.{program}" in stated)
+    slowdown = of_program(program, f"table5.{program}.ntt", 1.0, "why")
+    rows = [*figure_9(program, program, permuted), time, slowdown]
     for row in rows:
-        assert {"crossbar=several", "a program of ours after the paper's source"} <= {
-            reading["name"] for reading in row["readings"]
-        }
+        known = time["kind"] == "calibrated" or (row["beside"] is None and row["id"] in stated)
+        assert row["kind"] == ("calibrated" if known else "predicted_under_reading")
+        assert row["reason"].startswith("calibrated: ") == known
+        for name in ("crossbar=several", "a program of ours after the paper's source"):
+            assert (name in row["reason"]) == known
+            assert (name in [reading["name"] for reading in row["readings"]]) != known
+    assert len({row["kind"] for row in rows}) == (1 if program == "helr" else 2)
+
+
+def test_what_is_made_of_several_programs_is_worth_no_more_than_the_least():
+    busy = {program: (program, 10.0) for program in ("helr", *UNKNOWN)}
+    kinds = [row["kind"] for row in utilisation(busy)]
+    assert kinds == ["calibrated", "calibrated", *["predicted_under_reading"] * len(UNKNOWN)]
+    del busy["helr"]
+    assert {row["kind"] for row in utilisation(busy)} == {"predicted_under_reading"}
+    slowdowns = [of_program(program, f"table5.{program}.ntt", 2.0, "why") for program in ("helr", *UNKNOWN)]
+    (mean,) = table_5_means(slowdowns)
+    assert mean["kind"] == "calibrated"
+    assert "those of 1 of its 3 programs" in mean["reason"]
+    assert [row["kind"] for row in table_5_means(slowdowns[1:])] == ["predicted_under_reading"]
 
 
 def test_a_scheduler_that_is_given_up_has_an_error_of_its_own():
@@ -255,7 +287,7 @@ def test_units_at_work_are_the_mean_of_all_units(permuted):
     busy = permuted["utilisation"]
     share = (busy["ntt"] + busy["automorphism"] + 2 * busy["multiply"] + 2 * busy["add"]) / 6
     assert units_at_work(load("f1"), permuted) == pytest.approx(100 * share)
-    mean, *beside = utilisation({"one": 10.0, "other": 30.0})
+    mean, *beside = utilisation({"helr": ("one", 10.0), "db": ("other", 30.0)})
     assert (mean["id"], mean["value"], mean["beside"]) == ("section8.utilisation", 20.0, None)
     assert [(row["beside"][1], row["value"]) for row in beside] == [
         ("one: utilisation of the functional units", 10.0),
@@ -277,7 +309,7 @@ def test_table_5_is_relative_to_the_full_machine():
     assert [row["id"] for row in rows] == [f"table5.lola_mnist.{column}" for column in variants]
     for row, options in zip(rows, variants.values(), strict=True):
         assert row["value"] * own == pytest.approx(machine.map(kernel, **options).report()["seconds"])
-    squared = [{**row, "value": row["value"] ** 3} for row in rows]
+    squared = [{**row, "id": row["id"].replace("lola_mnist", "db"), "value": row["value"] ** 3} for row in rows]
     means = table_5_means(rows + squared)
     assert [row["id"] for row in means] == [f"table5.gmean.{column}" for column in variants]
     assert [mean["value"] for mean in means] == pytest.approx([row["value"] ** 2 for row in rows])

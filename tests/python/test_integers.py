@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import random
 import re
 from pathlib import Path
 
+import numpy as np
 import polyfabric as pf
 import pytest
 
@@ -315,3 +317,19 @@ def test_vectors_multiply_and_texts_are_chosen() -> None:
     given = {"v": [1, 2, 3], "w": [4, 5, 6], "t": "abc"}
     assert f(**given, c=1) == {"dot": 14, "both": 32, "text": "abc"}
     assert f(**given, c=0) == {"dot": 14, "both": 32, "text": "xy"}
+
+
+@pytest.mark.parametrize("kind", [pf.UInt(8), pf.SInt(4), pf.UInt(1)], ids=str)
+def test_public_numbers_beyond_a_type_have_their_place_in_its_order(kind: pf.IntegerType) -> None:
+    """As the last bin of a histogram asks: x < 256 of a byte."""
+    lo, hi = kind.bounds
+    values = [lo, hi, (lo + hi) // 2]
+    operators = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+    for other in (lo - 1, hi + 1, -1000, 10**6, [lo - 1, hi, hi + 1], np.array([hi, hi + 1, lo])):
+        program = pf.program(x=kind.vector(3))(lambda x, other=other: tuple(call(x, other) for call in operators))
+        others = [other] * 3 if isinstance(other, int) else other
+        meant = [[int(call(v, o)) for v, o in zip(values, others, strict=True)] for call in operators]
+        assert list(program(x=values).values()) == meant
+    if not kind.signed:
+        # What is known before costs nothing.
+        assert pf.program(x=kind)(lambda x: x <= hi + 1).cost()["lookups"] == 0

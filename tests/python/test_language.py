@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -184,3 +185,57 @@ def test_a_program_is_traced_once():
     counted(x=0)
     counted(x=1)
     assert calls == [1]
+
+
+def test_booleans_count_as_0_and_1() -> None:
+    """As Python's do: votes are added, and conditions multiply."""
+
+    @pf.program(v=pf.Bool.vector(4), x=pf.Int(0, 3), y=pf.Int(0, 3))
+    def counted(v, x, y):
+        above, other = x > 1, y > 1
+        return {
+            "votes": pf.sum(v),
+            "weighted": pf.dot([1, 2, 3, 4], v),
+            "product": v @ v,
+            "both": above + other,
+            "chosen": above * y,
+            "and": above * other,
+            "not": 1 - above,
+            "minus": -above,
+            "any": v.any(),
+            "all": v.all(),
+        }
+
+    for v, x, y in itertools.product(([1, 0, 1, 1], [0] * 4, [1] * 4), range(4), range(4)):
+        above, other = int(x > 1), int(y > 1)
+        assert counted(v=v, x=x, y=y) == {
+            "votes": sum(v),
+            "weighted": sum(place * one for place, one in enumerate(v, 1)),
+            "product": sum(v),
+            "both": above + other,
+            "chosen": above * y,
+            "and": above * other,
+            "not": 1 - above,
+            "minus": -above,
+            "any": int(any(v)),
+            "all": int(all(v)),
+        }
+    assert counted.run({"v": [1, 0, 1, 1], "x": 2, "y": 3}).correct
+    # One look-up for each Boolean, however often it is counted.
+    assert pf.program(v=pf.Bool.vector(4))(lambda v: (pf.sum(v), pf.sum(v))).cost()["lookups"] == 4
+
+
+def test_a_parameter_with_a_default_is_public() -> None:
+    program = pf.program(x=pf.UInt(8))(lambda x, factor=3, *, table=(1, 2): x * factor + table[1])
+    assert list(program.inputs) == ["x"]
+    assert program(x=4) == {"result": 14}
+    typed = pf.program(x=pf.UInt(8), factor=pf.UInt(8))(lambda x, factor=3: x * factor)
+    assert list(typed.inputs) == ["x", "factor"]
+
+
+def test_two_encrypted_vectors_of_a_few_bits_have_a_product() -> None:
+    program = pf.program(x=pf.Int(-2, 3).vector(3), y=pf.Int(0, 3).vector(3))(
+        lambda x, y: (x @ y, pf.dot(x, y), pf.dot(x, x))
+    )
+    assert list(program(x=[-2, 3, 1], y=[3, 2, 0]).values()) == [0, 0, 14]
+    program.plan()

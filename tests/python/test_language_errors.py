@@ -17,8 +17,8 @@ def fraction(x):
     return x * 0.5
 
 
-def boolean_sum(x):
-    return (x > 3) + x
+def boolean_image(x):
+    return pf.convolve(np.ones((1, 1, 1, 1), dtype=int), x > 3, (1, 1, 1))
 
 
 def too_wide(x):
@@ -66,7 +66,7 @@ def gate_of_integers(x):
     [
         branch,
         fraction,
-        boolean_sum,
+        boolean_image,
         too_wide,
         wrong_length,
         wrong_matrix,

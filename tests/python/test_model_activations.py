@@ -169,3 +169,22 @@ def test_others_are_refused(steps: list[Step]) -> None:
     )
     with pytest.raises(pf.ProgramError, match="or an activation, whose product is of functions of the same number"):
         pf.from_onnx(given, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("function", "degree", "end", "within"),
+    [
+        (lambda u: 1 / (1 + np.exp(-u)), 15, 8, 0.002),
+        (np.tanh, 15, 4, 0.003),
+        (np.tanh, 15, 8, 0.06),
+        (np.tanh, 31, 8, 0.003),
+    ],
+    ids=["sigmoid", "tanh on a short interval", "tanh", "tanh of degree 31"],
+)
+def test_activations_are_as_near_as_the_page_on_models_says(
+    function: Any, degree: int, end: int, within: float
+) -> None:
+    numbers = np.linspace(-end, end, 4096)
+    program = pf.program(x=pf.Real.bounded(end).vector(4096))(lambda x: pf.chebyshev(x, function, degree, (-end, end)))
+    error = np.abs(np.array(program(x=numbers)["result"]) - function(numbers)).max()
+    assert within / 2 < error <= within

@@ -38,6 +38,21 @@ def test_it_is_listed_timed_and_priced(polyfabric):
     assert parts["forward_transforms"]["activity"] == report["utilisation"]["fft"]
 
 
+def test_a_path_is_as_good_as_its_text():
+    assert pf.machine(TORUS).argument == str(TORUS)
+    assert pf.machine(TORUS).to_dict() == pf.machine(str(TORUS)).to_dict()
+
+
+def test_a_machine_of_unknown_parts_has_no_table_of_them(polyfabric, tmp_path):
+    text = TORUS.read_text()
+    (tmp_path / "bare.toml").write_text(text[: text.index("[component_clock]")])
+    simulate = ("simulate", "pbs", "--params", "toy-256", "--max-failure", "0", "--batch", "4", "--machine")
+    assert "area and energy by component" in polyfabric(*simulate, str(TORUS)).out
+    done = polyfabric(*simulate, "bare.toml")
+    assert "area unknown" in " ".join(done.out.split())
+    assert "area and energy by component" not in done.out
+
+
 def test_its_area_and_energy_follow_a_sweep(polyfabric):
     axis = "units.core.lanes=4,16;channels.key_bus.rate=1024,4096"
     common = ("--programs", "pbs+ks@strix-I", "--axis", axis, "--jobs", "1", "--json")
@@ -120,12 +135,20 @@ def test_a_wrong_file_is_refused_with_place_values_and_remedy(polyfabric, tmp_pa
     assert told in " ".join(done.err.split())
 
 
-@pytest.mark.parametrize("name", ["", "  ", "../../x", "..", "a\\\\b", "a\\u001b[31m"])
+@pytest.mark.parametrize("name", ["", "  ", "../../x", "..", "a\\\\b", "a\\u202eb"])
 def test_a_name_that_is_none_is_refused(polyfabric, tmp_path, name):
     (tmp_path / "mine.toml").write_text(TORUS.read_text().replace('"kingfisher"', f'"{name}"', 1))
     done = polyfabric("machines", "mine.toml")
     assert done.status == 2
     assert "; give one of letters, digits and dashes" in done.err
+
+
+@pytest.mark.parametrize("where", ['"kingfisher', 'title = "', 'source = "'])
+def test_what_steers_a_terminal_is_refused(polyfabric, tmp_path, where):
+    (tmp_path / "mine.toml").write_text(TORUS.read_text().replace(where, f"{where}\\u001b[31m", 1))
+    done = polyfabric("machines", "mine.toml")
+    assert (done.status, "\x1b" in done.err) == (2, False)
+    assert "has a character that steers a terminal; remove it" in " ".join(done.err.split())
 
 
 def test_what_a_file_says_is_printed_as_it_is(polyfabric, tmp_path):

@@ -93,8 +93,8 @@ def test_bgv_is_sent_to_what_it_has() -> None:
 
 def test_numpy_is_sent_to_calls_that_exist() -> None:
     for call, remedy in [
-        (lambda x: np.maximum(x, x), lambda x: pf.maximum(x, x)),
-        (lambda x: np.concatenate([x, x]), lambda x: pf.concat(x, x)),
+        (lambda x: np.maximum(x, x, where=[True] * 4), lambda x: pf.maximum(x, x)),
+        (lambda x: np.concatenate([x, x], axis=1), lambda x: pf.concat(x, x)),
         (lambda x: np.sqrt(x), lambda x: pf.lookup(x, lambda v: int(v**0.5))),
     ]:
         for kind in (pf.Int(0, 3).vector(4), pf.UInt(8).vector(4)):

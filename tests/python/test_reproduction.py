@@ -8,6 +8,7 @@ import platform
 import resource
 import threading
 import time
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,7 @@ import polyfabric as pf
 import pytest
 from click.testing import CliRunner
 from polyfabric.computer import give_memory_back
-from polyfabric.papers import f1, f1_figures, morphling, strix
+from polyfabric.papers import f1, f1_figures, fpt, morphling, strix
 from polyfabric.papers.rows import failed, predicted
 from polyfabric.reports import Report, rows
 
@@ -72,13 +73,10 @@ def test_a_program_that_fails_leaves_the_others(monkeypatch):
     assert beside["ckks-bootstrapping: memory traffic alone"] == 0.5
     assert beside["ckks-bootstrapping with d2: key-switch hints, compulsory"] == 1.0
     # Both readings of the crossbars stand there, and whose is whose is said.
-    named = {
-        made["beside"][1] if made["beside"] else made["id"]: {reading["name"] for reading in made["readings"]}
-        for made in rows_made
-    }
-    assert "crossbar=several" in named["table3.ckks_bootstrapping"]
-    assert "crossbar=one" in named["ckks-bootstrapping: crossbar=one"]
-    assert "crossbar=several" not in named["ckks-bootstrapping: crossbar=one"]
+    reasons = {made["beside"][1] if made["beside"] else made["id"]: made["reason"] for made in rows_made}
+    assert "crossbar=several" in reasons["table3.ckks_bootstrapping"]
+    assert "crossbar=one" in reasons["ckks-bootstrapping: crossbar=one"]
+    assert "crossbar=several" not in reasons["ckks-bootstrapping: crossbar=one"]
     assert found["table3.bgv_bootstrapping"]["failure"] == "the scratchpad is full"
     for lost in ("figure9b.computation", "figure9a.not_compulsory", "figure9a.hints"):
         assert found[f"{lost}.bgv_bootstrapping"]["failure"] == "the scratchpad is full"
@@ -116,13 +114,36 @@ def test_an_inference_that_fails_leaves_the_others(monkeypatch):
     # Every cell has every set and order; two of them were once chosen by what was published.
     cells = [each for each in made if each["beside"] is None]
     assert len(cells) == 5 * 3 * 2
-    calibrated = [each["id"] for each in cells if each["kind"] == "calibrated"]
-    assert sorted(calibrated) == ["table6.deepcnn-20", "table6.xg-boost"]
-    named = [each["readings"] for each in cells if each["kind"] == "predicted_under_reading"]
-    assert {reading["name"] for readings in named for reading in readings} == {
-        *("set A", "set B", "set C"),
-        *("key switch after", "key switch before", "key switch none"),
+    chosen = [each["id"] for each in cells if morphling.CHOSEN in each["reason"]]
+    assert sorted(chosen) == sorted(morphling.PRINTED)
+    timed = [each for each in made if each is not lost]
+    assert {each["kind"] for each in timed} == {"calibrated"}
+    assert {each["reason"].partition(";")[0] for each in timed if each["beside"] is None} == {
+        f"set {which}, key switch {order}" for which in "ABC" for order in ("after", "before", "none")
     }
+
+
+def test_morphlings_cells_with_a_printed_time_are_those_that_say_so():
+    path = Path(__file__).resolve().parents[2] / "figures" / "morphling.toml"
+    figures = {figure["id"]: figure for figure in tomllib.loads(path.read_text())["figure"]}
+    derived = {cell: figures[cell]["derived"] for cell in {case.cell for case in morphling.cases()}}
+    assert {cell for cell, text in derived.items() if "that are printed are cut off" in text} == {*morphling.PRINTED}
+
+
+def test_a_board_of_the_game_of_life_is_calibrated(monkeypatch):
+    """Its gates wait for each other as the project has them wait, and its time was known."""
+
+    class Machine:
+        def simulate(self, planned):
+            return Report("simulation", {"seconds": 0.5, "operations": 2816})
+
+    monkeypatch.setattr(fpt.machines, "load", lambda *_: Machine())
+    monkeypatch.setattr(fpt, "plan", lambda *_, **__: None)
+    made = fpt.applications(None)
+    assert [each["id"] for each in made] == ["table5.fpt.with"] * 2 + ["table5.fpt.without"] * 2
+    assert {each["kind"] for each in made} == {"calibrated"}
+    assert all(each["reason"].startswith("calibrated: ") for each in made)
+    assert ["host of" in each["reason"] for each in made] == [True, True, False, False]
 
 
 def test_figure_7_has_every_ring_and_order(monkeypatch):
@@ -143,6 +164,8 @@ def test_figure_7_has_every_ring_and_order(monkeypatch):
         f"figure7.{depth}.{degree}" for depth in (20, 50, 100) for degree in strix.SETS for _ in strix.ORDERS
     ]
     assert all(reading["evidence"] for each in made for reading in each["readings"])
+    timed = [each for each in made if not each.get("failure")]
+    assert {each["kind"] for each in timed} == {"predicted_under_reading"}
 
 
 def test_two_threads_share_the_inferences_and_one_alone_has_the_large_ones(monkeypatch):

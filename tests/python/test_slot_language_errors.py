@@ -64,7 +64,8 @@ REAL = [
         lambda x: pf.concat([x, x]),
         r"concat: an operand is a list; give the values one by one, pf\.concat\(a, b, \.\.\)",
     ),
-    (lambda x: pf.concat(x, x), r"concat: CKKS and BGV have none; .*"),
+    (lambda x: pf.concat(x, 3), r"concat: an operand is int, but an encrypted value is needed, as 3 \+ .*"),
+    (lambda x: x[:2] * x, r"real x 2 and real x 8 do not combine; give them one length, as x \+ y\[:2\]"),
     (lambda x: pf.mux(x, x, x), r"mux: CKKS and BGV have none; .*c \* a \+ \(1 - c\) \* b"),
     (lambda x: pf.concat(x.node), r"concat: an operand is int, but an encrypted value is needed"),
     (
@@ -74,7 +75,9 @@ REAL = [
     (lambda x: pf.program(is_told), r"@pf\.program needs the types of the parameters; write @pf\.program\(x=.*"),
     (lambda x: 2**x, r"2 to an encrypted power is no polynomial; approximate it, as pf\.chebyshev.*"),
     (lambda x: 1 / x, r"public numbers do not divide by encrypted ones; .* reciprocal, such as pf\.chebyshev.*"),
-    (lambda x: x["a":], r"slots are taken as ranges, x\[i:j\]; .*"),
+    (lambda x: x["a":], r"\['a'::\] is no range of elements of the numbers of real x 8; give integers, x\[i:j\] .*"),
+    (lambda x: x[1.5], r"1\.5 is no index of the numbers of real x 8, .*"),
+    (lambda x: x[x], r"an encrypted number is no Python number, nor an index, .*"),
     (
         lambda x: pf.max(x),
         r"maximum: CKKS and BGV have none; with reals, a \+ s \* pf\.relu\(\(b - a\) \* \(1 / s\)\), where .*",
@@ -143,7 +146,10 @@ def test_a_declaration_that_is_none(make, message):
         ({"x": [[1, 2], [3]]}, r"square: input 'x': its rows have different lengths; give as many numbers in each"),
         ({"x": np.ma.masked_array(X, X > 0)}, r"square: input 'x': some of its values are masked; fill them in first"),
         ({"x": [np.nan] * 8}, r"square: input 'x' holds a value that is not finite; correct the data"),
-        ({"x": ["1"] * 8}, r"square: input 'x' holds <U1, but real x 8 is needed; give numbers of that type"),
+        (
+            {"x": ["1"] * 8},
+            r"square: input 'x' holds np\.str_\('1'\), but real x 8 is needed; give numbers of that type",
+        ),
     ],
 )
 def test_inputs_that_are_none(inputs, message):

@@ -51,3 +51,17 @@ def test_f1s_permutation_of_8192_is_within_its_bounds() -> None:
     permutation = the("f1", "Table 4", "homomorphic permutation, N = 2^13")
     assert permutation["kind"] == "calibrated", "the special prime was chosen with this time in sight"
     assert 224 <= permutation["model"] < 500
+
+
+def test_programs_of_ours_are_worth_what_was_known_of_them() -> None:
+    def kinds(machine: str, table: str, *, known: bool, ends: str = "") -> set[str | None]:
+        told = ("published", "published_least", "published_most")
+        found = [row for row in rows(machine, table) if row["model"] is not None and row["cell"].endswith(ends)]
+        return {row["kind"] for row in found if any(row[name] is not None for name in told) == known}
+
+    for cells in (("f1", "Table 3"), ("f1", "Figure 9a"), ("f1", "Figure 9b"), ("morphling", "Table VI")):
+        assert kinds(*cells, known=True) == {"calibrated"}
+    # Two programs of F1, and all of Strix.
+    assert kinds("f1", "Table 3", known=False, ends=" weights, time") == {"predicted_under_reading"}
+    assert kinds("f1", "Table 3", known=False, ends="BGV bootstrapping, time") == {"predicted_under_reading"}
+    assert kinds("strix", "Figure 7", known=False) == {"predicted_under_reading"}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -43,6 +44,22 @@ def own_machine(folder: Path, *, swept: bool = True) -> str:
     own = ("sweep_programs", "[[sweep]]", '"units.core.', '"channels.key_bus.')
     kept = [line for line in lines if swept or not line.startswith(own)]
     return str(written(folder / "own.toml", "\n".join(kept)))
+
+
+def unpriced(folder: Path) -> str:
+    """The same with a memory of unknown energy."""
+    text = Path(own_machine(folder)).read_text(encoding="utf-8")
+    return str(written(folder / "own.toml", text.replace("energy = { value = 3.92", 'energy = { value = "unknown"')))
+
+
+def without_area(folder: Path) -> str:
+    """The same with parts of no area."""
+    text = Path(own_machine(folder)).read_text(encoding="utf-8")
+    return str(written(folder / "own.toml", re.sub(r"area = \{ value = [0-9.]+", "area = { value = 0", text)))
+
+
+def swept_by(axes: list[exploration.Axis]) -> pf.Report:
+    return exploration.explore(exploration.Task.of("strix", (PBS,), 8), axes, jobs=1)
 
 
 def compiled() -> machines.MappedSlots:
@@ -102,6 +119,49 @@ SWEEPS = [
         ],
     ),
     call(lambda _: explored("units.core.count=many"), "takes numbers", lambda _: swept()),
+    call(
+        lambda at: explored("units.core.count=true", machine=own_machine(at)),
+        "give numbers in its unit on its axis",
+        lambda at: explored("units.core.count=2", machine=own_machine(at)),
+    ),
+    call(
+        lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([{"channels.key_bus.multicast": [1.0]}]),
+        "give true or false on its axis",
+        lambda at: exploration.Task.of(own_machine(at), (PBS,)).own(
+            [exploration.axis("channels.key_bus.multicast=true")]
+        ),
+    ),
+    call(
+        lambda _: exploration.axis("units.core.count=8;units.core.count=4"),
+        "give all of its values at once",
+        lambda _: exploration.axis("units.core.count=8,4"),
+    ),
+    call(
+        lambda _: swept_by([{"units.core.count": [8.0]}, {"units.core.count": [4.0]}]),
+        "give all of its values on one",
+        lambda _: swept(),
+    ),
+    call(lambda _: swept_by([{"units.core.count": []}]), "give some, or leave it out", lambda _: swept_by([])),
+    call(
+        lambda _: swept_by([{"units.core.count": [1.0 / number for number in range(1, 200_000)]}]),
+        "give fewer values",
+        lambda _: swept(),
+    ),
+    call(
+        lambda at: exploration.Task.of(unpriced(at), (PBS,)).own([exploration.axis("channels.hbm.energy=4")]),
+        "give it one in the machine file",
+        lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([exploration.axis("channels.hbm.energy=4")]),
+    ),
+    call(
+        lambda at: exploration.Task.of(own_machine(at), ("",)),
+        "give each as PROGRAM or PROGRAM@SET",
+        lambda at: [exploration.Task.of(own_machine(at), (program,)) for program in ("pbs", PBS)],
+    ),
+    call(
+        lambda at: explored("units.core.count=2", machine=without_area(at)),
+        "have no area, to which performance is held; give theirs",
+        lambda at: explored("units.core.count=2", machine=own_machine(at)),
+    ),
     call(
         lambda at: (written(at / "points.jsonl", "other"), explored(results=at / "points.jsonl")),
         "name another one",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polyfabric as pf
 from remedy import anything
 
@@ -19,5 +20,24 @@ TYPES = [
     (lambda: pf.Int(0, 3).bounded(3), "its type bounds it, as pf.Int(lo, hi)", lambda: pf.Int(0, 2)),
     (lambda: pf.UInt(8).matrix(2, 2), ".vector(rows * columns)", lambda: pf.UInt(8).vector(2 * 2)),
     (lambda: pf.Bool.array(3), "types have .vector(length)", lambda: pf.Bool.vector(3)),
+    (lambda: pf.Bool(), "leave the () away, with .vector(10)", lambda: pf.Bool.vector(10)),
+    (lambda: pf.Real(8), "or .bounded(8) of numbers beyond 1", lambda: pf.Real.bounded(8)),
+    (lambda: pf.UInt(8)(3), "the type uint8 is not called; leave the () away", lambda: pf.UInt(8)),
+    *[
+        (
+            lambda kind=kind: pf.program(x=kind)(anything),
+            f"; write {words}",
+            lambda right=right: pf.program(x=right)(anything),
+        )
+        for kind, words, right in (
+            (float, "pf.Real", pf.Real),
+            (np.uint16, "pf.UInt(16)", pf.UInt(16)),
+            (np.int64, "pf.SInt(64)", pf.SInt(64)),
+            (np.float32, "pf.Real", pf.Real),
+            (np.bool_, "pf.Bool", pf.Bool),
+            (pf.UInt, "pf.UInt(8)", pf.UInt(8)),
+            (pf.Text, "pf.Text(20)", pf.Text(20)),
+        )
+    ],
     (lambda: pf.Real.vector(-1), "give an integer from 1 to 32768", lambda: pf.Real.vector(32768)),
 ]

@@ -2,9 +2,11 @@
 
 use crate::case::Case;
 use crate::protocol::{Answer, Request, Scheme};
-use crate::report::{Bootstrapping, Results, Row, print_header, print_row, processor_name};
+use crate::report::{self, Bootstrapping, PeerBootstrapping, PeerFigures, Results, Row};
 use crate::side::{Launch, Side, SideError};
 use crate::{Arguments, BenchError, machine};
+use polyfabric_bench_common::{least, median};
+use polyfabric_kernels::Isa;
 
 /// Memory that the peer's bootstrapping and its keys need at their peak, with a tenth to spare.
 const BOOTSTRAPPING_GIB: f64 = 18.0;
@@ -38,21 +40,31 @@ pub struct Figures {
 
 impl Figures {
     pub fn least(&self) -> f64 {
-        self.ms.iter().copied().fold(f64::INFINITY, f64::min)
+        least(&self.ms)
     }
 
     pub fn median(&self) -> f64 {
-        let mut sorted = self.ms.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
+        median(&self.ms)
     }
 }
 
 /// Runs every case on every side, prints the rows as they come, and writes them.
-pub fn measure(arguments: &Arguments, cases: &[Case], ours: &Launch, peers: &[Launch]) -> Result<(), BenchError> {
-    let mut results =
-        Results { processor: processor_name(), threads: 1, peers: vec![], left_out: vec![], rows: vec![] };
+pub fn measure(
+    arguments: &Arguments,
+    isa: Isa,
+    cases: &[Case],
+    ours: &Launch,
+    peers: &[Launch],
+) -> Result<(), BenchError> {
+    let mut results = Results {
+        processor: polyfabric_bench_common::processor_name(),
+        isa: isa.description(),
+        time: polyfabric_bench_common::now(),
+        threads: 1,
+        peers: vec![],
+        left_out: vec![],
+        rows: vec![],
+    };
     for peer in peers {
         let answer = peer.start()?.ask(&Request::Hello)?;
         results.peers.push(answer.version.unwrap_or_else(|| peer.name.clone()));
@@ -61,12 +73,14 @@ pub fn measure(arguments: &Arguments, cases: &[Case], ours: &Launch, peers: &[La
         results.left_out.push("no peer was named: rows of ours alone".to_owned());
     }
     eprintln!("measuring this processor's limit");
-    let multiplies = machine::integer_multiplies();
-    println!("{}; one thread a side; {}", results.processor, results.peers.join(", "));
+    let multiplies = machine::integer_multiplies(isa);
+    let (processor, isa) = (&results.processor, &results.isa);
+    let beside = if peers.is_empty() { "no peer".to_owned() } else { results.peers.join(", ") };
+    println!("{processor}; our kernels in {isa}; one thread a side; {beside}");
     if let Some(multiplies) = multiplies {
         println!("one core: {:.1} G 52-bit multiply-accumulates/s", multiplies * 1e-9);
     }
-    print_header();
+    report::print_header();
     for (index, case) in cases.iter().enumerate() {
         let place = format!("[{}/{}] {}", index + 1, cases.len(), case.name);
         let rows = match case.scheme {
@@ -77,15 +91,18 @@ pub fn measure(arguments: &Arguments, cases: &[Case], ours: &Launch, peers: &[La
             if let (Scheme::Ntt, Some(multiplies)) = (case.scheme, multiplies) {
                 row.floor_fraction = Some(machine::transform_floor_ms(case.log_n, multiplies) / row.ours_ms);
             }
-            print_row(&row);
+            report::print_row(&row);
             results.rows.push(row);
         }
         if let Some(path) = &arguments.output {
-            crate::report::write(path, &results)?;
+            report::write(path, &results)?;
         }
     }
     for left_out in &results.left_out {
         println!("left out: {left_out}");
+    }
+    if results.rows.is_empty() {
+        return Err(BenchError::Nothing(results.left_out.join("; ")));
     }
     if let Some(path) = &arguments.output {
         println!("rows written to {}", path.display());
@@ -134,25 +151,23 @@ fn in_turns(
     for op in case.ops {
         eprintln!("{place}: {op}");
         let mut figures: Vec<Figures> = sides.iter().map(|_| Figures { ms: vec![], last: Answer::default() }).collect();
-        // As many repetitions a round as fit a quarter of a second, from each side's first one.
-        let mut repetitions = vec![1; sides.len()];
+        // As many repetitions a round as fit a quarter of a second of the slowest side: of more the least is less, so that all have as many.
+        let mut repetitions = 50;
         for round in 0..=rounds {
             for turn in 0..sides.len() {
                 let index = (round + turn) % sides.len();
-                let answer = measured(&mut sides[index].0, case, op, repetitions[index])?;
+                let answer = measured(&mut sides[index].0, case, op, if round == 0 { 1 } else { repetitions })?;
                 if round == 0 {
-                    let least = answer.ms.iter().copied().fold(f64::INFINITY, f64::min);
-                    repetitions[index] = (250.0 / least.max(1e-3)).clamp(1.0, 50.0) as usize;
+                    repetitions = repetitions.min((250.0 / least(&answer.ms).max(1e-3)).max(1.0) as usize);
                     continue;
                 }
                 figures[index].ms.extend(&answer.ms);
                 figures[index].last = answer;
             }
         }
-        for index in 1..sides.len() {
-            let names = (case.row_op(op), sides[index].0.name().to_owned());
-            rows.push(row(names, case, [&sides[0].1, &sides[index].1], [&figures[0], &figures[index]]));
-        }
+        let of =
+            |index: usize| One { name: sides[index].0.name(), prepared: &sides[index].1, figures: &figures[index] };
+        rows.extend(beside(case, op, &of(0), (1..sides.len()).map(of)));
     }
     Ok(rows)
 }
@@ -186,47 +201,64 @@ fn one_after_another(
             ours_of.push((op, figures));
         }
     }
-    let mut rows = Vec::new();
+    let mut theirs = Vec::new();
     // A peer has one operating point. One without a bootstrapping of this set says so when it is prepared.
     for peer in peers.iter().filter(|_| !ours_of.is_empty()) {
-        let Some(theirs) = alone(peer, "bootstrap")? else { continue };
-        for (op, figures) in &ours_of {
-            let names = (case.row_op(op), peer.name.clone());
-            rows.push(row(names, case, [&figures.0, &theirs.0], [&figures.1, &theirs.1]));
-        }
+        theirs.extend(alone(peer, "bootstrap")?.map(|figures| (peer.name.as_str(), figures)));
     }
-    Ok(rows)
+    let of = |name, (prepared, figures)| One { name, prepared, figures };
+    let rows = ours_of.iter().flat_map(|(op, (prepared, figures))| {
+        let peers = theirs.iter().map(|(name, (prepared, figures))| of(name, (prepared, figures)));
+        beside(case, op, &of(&ours.name, (prepared, figures)), peers)
+    });
+    Ok(rows.collect())
 }
 
-fn row((op, peer): (String, String), case: &Case, prepared: [&Answer; 2], figures: [&Figures; 2]) -> Row {
-    let [ours, theirs] = figures;
+/// What one side has come to.
+struct One<'a> {
+    name: &'a str,
+    prepared: &'a Answer,
+    figures: &'a Figures,
+}
+
+/// A row for each peer; without any, one of ours alone.
+fn beside<'a>(case: &Case, op: &str, ours: &One<'_>, peers: impl Iterator<Item = One<'a>>) -> Vec<Row> {
+    let rows: Vec<Row> = peers.map(|peer| row(case, op, ours, Some(&peer))).collect();
+    if rows.is_empty() { vec![row(case, op, ours, None)] } else { rows }
+}
+
+fn row(case: &Case, op: &str, ours: &One<'_>, peer: Option<&One<'_>>) -> Row {
     let bootstrapping = (case.scheme == Scheme::Bootstrapping).then(|| Bootstrapping {
-        ours_precision_min: ours.last.precision_min,
-        peer_precision_min: theirs.last.precision_min,
-        ours_precision_mean: ours.last.precision_mean,
-        peer_precision_mean: theirs.last.precision_mean,
-        ours_levels_left: ours.last.levels_left,
-        peer_levels_left: theirs.last.levels_left,
-        ours_setup_seconds: prepared[0].seconds,
-        peer_setup_seconds: prepared[1].seconds,
+        ours_precision_min: ours.figures.last.precision_min,
+        ours_precision_mean: ours.figures.last.precision_mean,
+        ours_levels_left: ours.figures.last.levels_left,
+        ours_setup_seconds: ours.prepared.seconds,
+        peer: peer.map(|peer| PeerBootstrapping {
+            peer_precision_min: peer.figures.last.precision_min,
+            peer_precision_mean: peer.figures.last.precision_mean,
+            peer_levels_left: peer.figures.last.levels_left,
+            peer_setup_seconds: peer.prepared.seconds,
+        }),
     });
     Row {
-        op,
+        op: case.row_op(op),
         params: case.words(),
-        peer,
-        ours_ms: ours.least(),
-        peer_ms: theirs.least(),
-        ratio: theirs.least() / ours.least(),
-        ours_peak_gib: ours.last.peak_gib,
-        peer_peak_gib: theirs.last.peak_gib,
-        ours_median_ms: ours.median(),
-        peer_median_ms: theirs.median(),
-        ours_error: ours.last.error,
-        peer_error: theirs.last.error,
-        ours_log_q: prepared[0].log_q,
-        ours_log_p: prepared[0].log_p,
-        peer_log_q: prepared[1].log_q,
-        peer_log_p: prepared[1].log_p,
+        ours_ms: ours.figures.least(),
+        ours_peak_gib: ours.figures.last.peak_gib,
+        ours_median_ms: ours.figures.median(),
+        ours_error: ours.figures.last.error,
+        ours_log_q: ours.prepared.log_q,
+        ours_log_p: ours.prepared.log_p,
+        peer: peer.map(|peer| PeerFigures {
+            peer: peer.name.to_owned(),
+            peer_ms: peer.figures.least(),
+            ratio: peer.figures.least() / ours.figures.least(),
+            peer_peak_gib: peer.figures.last.peak_gib,
+            peer_median_ms: peer.figures.median(),
+            peer_error: peer.figures.last.error,
+            peer_log_q: peer.prepared.log_q,
+            peer_log_p: peer.prepared.log_p,
+        }),
         floor_fraction: None,
         bootstrapping,
     }

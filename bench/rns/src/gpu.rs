@@ -15,6 +15,8 @@ use std::sync::Arc;
 struct Row {
     case: String,
     op: String,
+    /// Operations at once.
+    batch: usize,
     /// Times are of the batch, from the card's memory to the card's memory.
     answer: Answer,
 }
@@ -22,15 +24,13 @@ struct Row {
 #[derive(Debug, Serialize)]
 struct Results {
     card: String,
-    /// Operations at once.
-    batch: usize,
     rows: Vec<Row>,
 }
 
 /// Measures `cases`, each operation `runs` times, `batch` at once; prints rows as they come.
 pub fn measure(cases: &[Case], runs: usize, batch: usize, output: Option<&Path>) -> Result<(), BenchError> {
     let card = Arc::new(Cuda::first()?);
-    let mut results = Results { card: card.name().to_owned(), batch, rows: Vec::new() };
+    let mut results = Results { card: card.name().to_owned(), rows: Vec::new() };
     let place = Place::Card { card, batch };
     println!("{}, {batch} at once, times of one", results.card);
     println!("{:20} {:16} {:>10} {:>10} {:>9}", "case", "operation", "median ms", "least ms", "error");
@@ -57,7 +57,7 @@ pub fn measure(cases: &[Case], runs: usize, batch: usize, output: Option<&Path>)
                     println!("    {name:20} {launches:>5} launches {polynomials:>7} polynomials {:>9.3} ms", share.ms);
                 }
             }
-            results.rows.push(Row { case: case.name.to_owned(), op: op.to_owned(), answer });
+            results.rows.push(Row { case: case.name.to_owned(), op: op.to_owned(), batch, answer });
         }
         if let Some(path) = output {
             report::write(path, &results)?;

@@ -1,9 +1,11 @@
 //! The limit of this processor for transforms, measured in the same run as everything else.
 
-/// 52-bit multiply-accumulates a second of one core, counted by the lane; nothing where the processor has none.
-pub fn integer_multiplies() -> Option<f64> {
+use polyfabric_kernels::Isa;
+
+/// 52-bit multiply-accumulates a second of one core, counted by the lane; nothing where kernels in `isa` have none.
+pub fn integer_multiplies(isa: Isa) -> Option<f64> {
     #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx512f") && std::is_x86_feature_detected!("avx512ifma") {
+    if isa == Isa::Avx512 && std::is_x86_feature_detected!("avx512f") && std::is_x86_feature_detected!("avx512ifma") {
         let once = |_| {
             let start = std::time::Instant::now();
             // SAFETY: the processor has just been asked for both features.
@@ -13,6 +15,8 @@ pub fn integer_multiplies() -> Option<f64> {
         // A limit is what the machine can do, not what it does on average.
         return Some((0..7).map(once).fold(0.0, f64::max));
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = isa;
     None
 }
 

@@ -12,12 +12,15 @@ mod side;
 
 use case::Case;
 use clap::{Parser, Subcommand};
+use polyfabric_kernels::{Isa, IsaError};
 use side::Launch;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(about = "CKKS and BGV side by side with Lattigo and OpenFHE")]
+// What is given before an action would be ignored: each has its own options.
+#[command(about = "CKKS and BGV side by side with Lattigo and OpenFHE", args_conflicts_with_subcommands = true)]
 struct Arguments {
     /// The built Lattigo program; left out without it.
     #[arg(long)]
@@ -35,7 +38,7 @@ struct Arguments {
     #[arg(long, conflicts_with_all = ["quick", "output"])]
     check: bool,
     /// Where the rows go as JSON.
-    #[arg(long)]
+    #[arg(long, global = true)]
     output: Option<PathBuf>,
     #[command(subcommand)]
     action: Option<Action>,
@@ -46,14 +49,17 @@ enum Action {
     /// Serve as our side; the harness starts it.
     #[command(hide = true)]
     Serve,
-    /// Measure on this computer's NVIDIA GPU alone; after --check the small cases.
+    /// Measure on this computer's NVIDIA GPU alone.
     Gpu {
         /// Timed runs of each operation; the medians are reported.
-        #[arg(long, default_value_t = 10)]
-        runs: usize,
+        #[arg(long, default_value = "10")]
+        runs: NonZeroUsize,
         /// Operations at once; times are of one of them.
-        #[arg(long, default_value_t = 1)]
-        batch: usize,
+        #[arg(long, default_value = "1")]
+        batch: NonZeroUsize,
+        /// The small twins of the cases.
+        #[arg(long)]
+        small: bool,
     },
 }
 
@@ -63,12 +69,16 @@ enum BenchError {
     UnknownCase { name: String, known: String },
     #[error("{side}, {op} of {case}: a decrypted result is off by {error:e}, more than {tolerance:e}")]
     Wrong { side: String, op: String, case: String, error: f64, tolerance: f64 },
+    #[error("nothing was measured: {0}")]
+    Nothing(String),
     #[error("{path}: {source}")]
     Output { path: PathBuf, source: std::io::Error },
     #[error("this program's own path is unknown: {0}")]
     Itself(std::io::Error),
     #[error("serving ended: {0}")]
     Served(std::io::Error),
+    #[error(transparent)]
+    Isa(#[from] IsaError),
     #[error(transparent)]
     Side(#[from] side::SideError),
     #[error(transparent)]
@@ -91,23 +101,30 @@ fn run(arguments: &Arguments) -> Result<(), BenchError> {
     if let Some(Action::Serve) = arguments.action {
         return ours::serve().map_err(BenchError::Served);
     }
-    let cases = chosen(arguments)?;
-    if let Some(Action::Gpu { runs, batch }) = arguments.action {
-        return gpu::measure(&cases, runs.max(1), batch, arguments.output.as_deref());
+    if let Some(Action::Gpu { runs, batch, small }) = arguments.action {
+        let cases = chosen(&arguments.cases, small)?;
+        return gpu::measure(&cases, runs.get(), batch.get(), arguments.output.as_deref());
     }
+    let isa = Isa::selected()?;
+    let cases = chosen(&arguments.cases, arguments.check)?;
     let itself = std::env::current_exe().map_err(BenchError::Itself)?;
     let ours = Launch {
         name: "Polyfabric".to_owned(),
         program: itself.to_string_lossy().into_owned(),
         arguments: vec!["serve".to_owned()],
     };
-    if arguments.check { check(&cases, &ours) } else { compare::measure(arguments, &cases, &ours, &peers(arguments)) }
+    if arguments.check {
+        check(&cases, &ours)
+    } else {
+        compare::measure(arguments, isa, &cases, &ours, &peers(arguments))
+    }
 }
 
-fn chosen(arguments: &Arguments) -> Result<Vec<Case>, BenchError> {
-    let all = if arguments.check { case::small() } else { case::full() };
-    let begins = |name: &str| arguments.cases.is_empty() || arguments.cases.iter().any(|asked| name.starts_with(asked));
-    if let Some(name) = arguments.cases.iter().find(|asked| !all.iter().any(|case| case.name.starts_with(*asked))) {
+/// The cases whose names begin with one of `asked`, or all: as they are measured, or their small twins.
+fn chosen(asked: &[String], small: bool) -> Result<Vec<Case>, BenchError> {
+    let all = if small { case::small() } else { case::full() };
+    let begins = |name: &str| asked.is_empty() || asked.iter().any(|asked| name.starts_with(asked));
+    if let Some(name) = asked.iter().find(|asked| !all.iter().any(|case| case.name.starts_with(*asked))) {
         let known: Vec<_> = all.iter().map(|case| case.name).collect();
         return Err(BenchError::UnknownCase { name: name.clone(), known: known.join(", ") });
     }

@@ -9,23 +9,17 @@ use std::path::Path;
 pub struct Row {
     pub op: String,
     pub params: String,
-    pub peer: String,
     pub ours_ms: f64,
-    pub peer_ms: f64,
-    /// How many times faster ours is.
-    pub ratio: f64,
     pub ours_peak_gib: f64,
-    pub peer_peak_gib: f64,
     pub ours_median_ms: f64,
-    pub peer_median_ms: f64,
     /// Largest error of a decrypted slot; for exact schemes, the number of wrong ones, which is 0.
     pub ours_error: f64,
-    pub peer_error: f64,
-    /// log2 of the modulus and of the special modulus of either side; of a peer that does not tell, 0.
+    /// log2 of the modulus and of the special modulus.
     pub ours_log_q: f64,
     pub ours_log_p: f64,
-    pub peer_log_q: f64,
-    pub peer_log_p: f64,
+    /// Nothing where our side ran alone.
+    #[serde(flatten)]
+    pub peer: Option<PeerFigures>,
     /// For transforms: this processor's floor as a fraction of our time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_fraction: Option<f64>,
@@ -34,16 +28,38 @@ pub struct Row {
     pub bootstrapping: Option<Bootstrapping>,
 }
 
+/// What a peer came to in a row, as ours.
+#[derive(Clone, Debug, Serialize)]
+pub struct PeerFigures {
+    pub peer: String,
+    pub peer_ms: f64,
+    /// How many times faster ours is.
+    pub ratio: f64,
+    pub peer_peak_gib: f64,
+    pub peer_median_ms: f64,
+    pub peer_error: f64,
+    /// Of a peer that does not tell, 0.
+    pub peer_log_q: f64,
+    pub peer_log_p: f64,
+}
+
 /// What a time alone does not say of a bootstrapping.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Bootstrapping {
     pub ours_precision_min: f64,
-    pub peer_precision_min: f64,
     pub ours_precision_mean: f64,
-    pub peer_precision_mean: f64,
     pub ours_levels_left: usize,
-    pub peer_levels_left: usize,
     pub ours_setup_seconds: f64,
+    #[serde(flatten)]
+    pub peer: Option<PeerBootstrapping>,
+}
+
+/// The same of a peer's.
+#[derive(Clone, Debug, Serialize)]
+pub struct PeerBootstrapping {
+    pub peer_precision_min: f64,
+    pub peer_precision_mean: f64,
+    pub peer_levels_left: usize,
     pub peer_setup_seconds: f64,
 }
 
@@ -51,6 +67,10 @@ pub struct Bootstrapping {
 #[derive(Debug, Serialize)]
 pub struct Results {
     pub processor: String,
+    /// The instruction set of our kernels.
+    pub isa: String,
+    /// Seconds since 1970.
+    pub time: u64,
     pub threads: usize,
     pub peers: Vec<String>,
     /// Cases and peers that were left out, with the reason.
@@ -58,17 +78,9 @@ pub struct Results {
     pub rows: Vec<Row>,
 }
 
-/// Writes `results` as JSON beside its place and then renames it, so that a reader never sees half a file.
+/// Writes `results` to `path`, whole or not at all.
 pub fn write(path: &Path, results: &impl Serialize) -> Result<(), BenchError> {
-    let all = || {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let partial = path.with_extension("json.partial");
-        std::fs::write(&partial, serde_json::to_string_pretty(results)?)?;
-        std::fs::rename(&partial, path)
-    };
-    all().map_err(|source| BenchError::Output { path: path.to_owned(), source })
+    polyfabric_bench_common::write(results, path).map_err(|source| BenchError::Output { path: path.to_owned(), source })
 }
 
 pub fn print_header() {
@@ -79,24 +91,38 @@ pub fn print_header() {
 }
 
 pub fn print_row(row: &Row) {
-    print!(
-        "{:20} {:36} {:14} {:>10.4} {:>10.4} {:>6.2}x {:>6.2} GiB {:>6.2} GiB  ",
-        row.op, row.params, row.peer, row.ours_ms, row.peer_ms, row.ratio, row.ours_peak_gib, row.peer_peak_gib
+    let of_peer = |figure: &dyn Fn(&PeerFigures) -> String| row.peer.as_ref().map_or("-".to_owned(), figure);
+    println!(
+        "{:20} {:36} {:14} {:>10.4} {:>10} {:>7} {:>6.2} GiB {:>10}  {}",
+        row.op,
+        row.params,
+        of_peer(&|peer| peer.peer.clone()),
+        row.ours_ms,
+        of_peer(&|peer| format!("{:.4}", peer.peer_ms)),
+        of_peer(&|peer| format!("{:.2}x", peer.ratio)),
+        row.ours_peak_gib,
+        of_peer(&|peer| format!("{:.2} GiB", peer.peer_peak_gib)),
+        errors(row)
     );
-    match (row.floor_fraction, row.bootstrapping) {
-        (Some(floor), _) => println!("none; {:.0}% of the floor", floor * 100.0),
-        (None, Some(b)) => println!(
-            "{:.1} / {:.1} bits in the worst slot, {} / {} levels left",
-            b.ours_precision_min, b.peer_precision_min, b.ours_levels_left, b.peer_levels_left
-        ),
-        (None, None) if row.ours_error == 0.0 && row.peer_error == 0.0 => println!("none"),
-        (None, None) => println!("2^{:.1} / 2^{:.1}", row.ours_error.log2(), row.peer_error.log2()),
-    }
 }
 
-/// The processor's own name, where the system tells it.
-pub fn processor_name() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(':').nth(1));
-    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |name| name.trim().to_owned())
+/// How exact both sides are; of transforms, how near the floor ours is.
+fn errors(row: &Row) -> String {
+    let beside = |ours: String, peers: Option<String>| peers.map_or(ours.clone(), |peers| format!("{ours} / {peers}"));
+    match (row.floor_fraction, &row.bootstrapping) {
+        (Some(floor), _) => format!("none; {:.0}% of the floor", floor * 100.0),
+        (None, Some(b)) => {
+            let bits = beside(
+                format!("{:.1}", b.ours_precision_min),
+                b.peer.as_ref().map(|peer| format!("{:.1}", peer.peer_precision_min)),
+            );
+            let levels =
+                beside(b.ours_levels_left.to_string(), b.peer.as_ref().map(|peer| peer.peer_levels_left.to_string()));
+            format!("{bits} bits in the worst slot, {levels} levels left")
+        }
+        (None, None) => {
+            let of = |error: f64| if error == 0.0 { "none".to_owned() } else { format!("2^{:.1}", error.log2()) };
+            beside(of(row.ours_error), row.peer.as_ref().map(|peer| of(peer.peer_error)))
+        }
+    }
 }

@@ -1,12 +1,14 @@
 //! A side of the comparison, as the harness sees it: a process that answers requests.
 
 use crate::protocol::{Answer, Request};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use polyfabric_bench_common::Process;
+use std::process::Command;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SideError {
-    #[error("{side} cannot be started ({source}); build it with make bench-rns, or leave it out with --without")]
+    #[error(
+        "{side} cannot be started ({source}); make bench-rns builds it, and without --lattigo or --openfhe it is left out"
+    )]
     Start { side: String, source: std::io::Error },
     #[error("{side} does not answer: {reason}; its own words, if any, are above")]
     Silent { side: String, reason: String },
@@ -25,16 +27,10 @@ pub struct Launch {
 impl Launch {
     /// Starts the process, on one thread as far as its library can be told.
     pub fn start(&self) -> Result<Side, SideError> {
-        let mut child = Command::new(&self.program)
-            .args(&self.arguments)
-            .env("OMP_NUM_THREADS", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
+        let mut command = Command::new(&self.program);
+        let process = Process::start(command.args(&self.arguments).env("OMP_NUM_THREADS", "1"))
             .map_err(|source| SideError::Start { side: self.name.clone(), source })?;
-        let streams = child.stdin.take().zip(child.stdout.take());
-        let (input, output) = streams.ok_or_else(|| self.silent("its streams are closed"))?;
-        Ok(Side { launch: self.clone(), child, input, output: BufReader::new(output) })
+        Ok(Side { launch: self.clone(), process })
     }
 
     fn silent(&self, reason: impl ToString) -> SideError {
@@ -45,9 +41,7 @@ impl Launch {
 /// A running side. It ends when this is dropped.
 pub struct Side {
     launch: Launch,
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    process: Process,
 }
 
 impl Side {
@@ -57,26 +51,10 @@ impl Side {
 
     /// Sends a request and waits for its answer.
     pub fn ask(&mut self, request: &Request) -> Result<Answer, SideError> {
-        let mut line = serde_json::to_string(request).map_err(|error| self.launch.silent(error))?;
-        line.push('\n');
-        self.input.write_all(line.as_bytes()).map_err(|error| self.launch.silent(error))?;
-        let mut text = String::new();
-        let read = self.output.read_line(&mut text).map_err(|error| self.launch.silent(error))?;
-        if read == 0 {
-            return Err(self.launch.silent("its process has ended"));
-        }
-        let answer: Answer = serde_json::from_str(&text).map_err(|error| self.launch.silent(error))?;
+        let answer: Answer = self.process.ask(request).map_err(|error| self.launch.silent(error))?;
         match answer.failure {
             Some(reason) => Err(SideError::Refused { side: self.launch.name.clone(), reason }),
             None => Ok(answer),
         }
-    }
-}
-
-impl Drop for Side {
-    fn drop(&mut self) {
-        // A side that has ended by itself is no matter: its answers are in.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

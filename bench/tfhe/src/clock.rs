@@ -46,11 +46,3 @@ fn processor_seconds() -> f64 {
     assert_eq!(status, 0, "the system has a clock of processor time");
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
-
-/// The middle one; of an even number, the mean of the two in the middle.
-pub fn median(samples: &[f64]) -> f64 {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
-}

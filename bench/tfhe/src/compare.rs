@@ -1,13 +1,15 @@
 //! Both sides on the same set, interleaved, so that drift of the machine meets both alike.
 
 use crate::BenchError;
-use crate::clock::{Clock, median};
+use crate::clock::Clock;
 use crate::errors::Errors;
 use crate::machine::Peak;
 use crate::peer::Peer;
 use crate::report::{PeerFigures, Row};
 use crate::set::Set;
 use crate::side::{Round, Side};
+use polyfabric_bench_common::median;
+use polyfabric_schemes::tfhe::KeyUnrolling;
 
 /// A batch size and a number of threads.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +48,7 @@ pub fn compare(
     repetitions: usize,
     clock: Clock,
     peak: &Peak,
-    unroll: u32,
+    unrolling: KeyUnrolling,
 ) -> Result<[Row; 2], BenchError> {
     let Configuration { batch, threads } = configuration;
     let (mut our_samples, mut peer_samples) = (Samples::default(), Samples::default());
@@ -61,7 +63,7 @@ pub fn compare(
             peer_samples.take(peer.round(batch, threads, clock)?, batch);
         }
     }
-    let row = |operation, floor_seconds: f64, of: &dyn Fn(&Samples) -> (&Vec<f64>, &Errors)| {
+    let row = |operation, floor_seconds: f64, log2_failure: f64, of: &dyn Fn(&Samples) -> (&Vec<f64>, &Errors)| {
         let (times, errors) = of(&our_samples);
         let ours_ms = median(times);
         let figures = |(peer_times, errors): (&Vec<f64>, &Errors)| {
@@ -80,13 +82,14 @@ pub fn compare(
             operation,
             torus_bits: set.dimensions.torus_bits,
             batch,
-            unroll,
+            unroll: unrolling.bits(),
             threads,
             ours_ms,
             floor_fraction: floor_seconds * 1e3 / (ours_ms * batch as f64),
             noise: errors.standard_deviation(),
             wrong: errors.wrong(),
             decrypted: errors.0.len(),
+            log2_failure,
             peer: peer.is_some().then(|| figures(of(&peer_samples))),
         }
     };
@@ -95,7 +98,11 @@ pub fn compare(
     let key_switch_floor =
         peak.key_switch_floor(set.key_switch_macs() * batch as f64, set.key_switch_key_bytes(), threads);
     Ok([
-        row("pbs", bootstrap_floor, &|samples| (&samples.bootstrap, &samples.bootstrap_errors)),
-        row("keyswitch", key_switch_floor, &|samples| (&samples.key_switch, &samples.key_switch_errors)),
+        row("pbs", bootstrap_floor, set.bootstrap_failure_log2(unrolling), &|samples| {
+            (&samples.bootstrap, &samples.bootstrap_errors)
+        }),
+        row("keyswitch", key_switch_floor, set.key_switch_failure_log2(), &|samples| {
+            (&samples.key_switch, &samples.key_switch_errors)
+        }),
     ])
 }

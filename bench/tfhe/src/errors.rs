@@ -1,6 +1,6 @@
 //! Errors of decrypted results.
 
-use crate::side::SLOT_BITS;
+use crate::side::MARGIN;
 
 /// Errors as fractions of the torus.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,35 @@ impl Errors {
 
     /// How many results decrypt to another message.
     pub fn wrong(&self) -> usize {
-        let margin = 0.5 / f64::from(1u32 << SLOT_BITS);
-        self.0.iter().filter(|error| error.abs() >= margin).count()
+        self.0.iter().filter(|error| error.abs() >= MARGIN).count()
+    }
+}
+
+/// Are `wrong` of `decrypted` results more than chance gives where one fails with a probability of 2^`log2_failure`? By the bound of Chernoff, so that right
+/// arithmetic is blamed once in 2^20 times at most.
+pub fn more_than_chance(wrong: usize, decrypted: usize, log2_failure: f64) -> bool {
+    let (share, count) = (wrong as f64 / decrypted.max(1) as f64, decrypted as f64);
+    let chance = log2_failure.exp2();
+    if share <= chance {
+        return false;
+    }
+    let failures = share * (share.log2() - log2_failure);
+    let others = if share < 1.0 { (1.0 - share) * ((1.0 - share) / (1.0 - chance)).log2() } else { 0.0 };
+    count * (failures + others) > 20.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::more_than_chance;
+
+    #[test]
+    fn one_wrong_result_is_too_many_unless_the_set_has_such() {
+        assert!(!more_than_chance(0, 192, -140.0));
+        assert!(more_than_chance(1, 192, -140.0) && more_than_chance(3, 3, f64::NEG_INFINITY));
+        // One of a thousand fails: a few of 192 do, not twenty.
+        assert!(!more_than_chance(3, 192, -10.0) && more_than_chance(20, 192, -10.0));
+        // Two thirds of a key switch of `morphling-B` fail; all of many do not.
+        assert!(!more_than_chance(141, 192, -0.6) && !more_than_chance(3, 3, -0.6) && more_than_chance(192, 192, -0.6));
+        assert!(!more_than_chance(192, 192, 0.0));
     }
 }

@@ -2,9 +2,10 @@
 //! chooses, and tfhe-rs's `FheUint` with its default parameters, both at a failure probability of 2^-128.
 
 use crate::BenchError;
-use crate::clock::{self, median};
+use crate::clock;
 use crate::peer::Peer;
 use crate::protocol::{IntegerRound, Operands, Operation};
+use polyfabric_bench_common::median;
 use polyfabric_program::tfhe::homomorphic::{Builder, CodecError, Program, ProgramError, decode_output, encode_input};
 use polyfabric_program::tfhe::integers::{Amount, Comparison, Direction, IntegerError, IntegerType, Integers};
 use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
@@ -20,6 +21,7 @@ use polyfabric_schemes::tfhe::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 /// log2 of the failure probability of a whole program, ours; the peer's default parameters are made for as much a look-up.
 const FAILURE: f64 = -128.0;
@@ -38,11 +40,14 @@ pub struct Arguments {
     #[arg(long = "operation", value_parser = operation)]
     operations: Vec<Operation>,
     /// Numbers of threads, of both sides; may be given more than once.
-    #[arg(long = "threads", default_values_t = [1, 2])]
-    threads: Vec<usize>,
+    #[arg(long = "threads", default_values = ["1", "2"])]
+    threads: Vec<NonZeroUsize>,
     /// Secret bits that one iteration of our blind rotation takes: 1, 2 or 4.
     #[arg(long, default_value_t = 1)]
     unroll: u32,
+    /// Timed rounds of each operation; the medians are reported.
+    #[arg(long, default_value = "3")]
+    pub repetitions: NonZeroUsize,
 }
 
 fn operation(name: &str) -> Result<Operation, String> {
@@ -56,8 +61,6 @@ fn operation(name: &str) -> Result<Operation, String> {
 pub enum OwnError {
     #[error("integers of {0} bits are not compared; the widths are 8, 32 and 64")]
     Width(u32),
-    #[error("{0} threads; give at least one")]
-    Threads(usize),
     #[error(transparent)]
     Unrolling(#[from] UnrollingError),
     #[error(transparent)]
@@ -297,16 +300,13 @@ pub fn measure(
     if let Some(&width) = arguments.widths.iter().find(|width| !WIDTHS.contains(width)) {
         return Err(OwnError::Width(width).into());
     }
-    if let Some(&threads) = arguments.threads.iter().find(|&&threads| threads == 0) {
-        return Err(OwnError::Threads(threads).into());
-    }
     let unroll = KeyUnrolling::new(arguments.unroll).map_err(OwnError::from)?;
     if let Some(peer) = &mut peer {
         peer.integer_keys()?;
     }
     let mut keys: BTreeMap<String, Keys> = BTreeMap::new();
     let mut rows = Vec::new();
-    for &threads in &arguments.threads {
+    for threads in arguments.threads.iter().map(|threads| threads.get()) {
         for bits in WIDTHS.into_iter().filter(asked) {
             for operation in OPERATIONS {
                 if !arguments.operations.is_empty() && !arguments.operations.contains(&operation) {

@@ -26,11 +26,13 @@ use polyfabric_kernels::{Isa, IsaError};
 use polyfabric_schemes::tfhe::KeyUnrolling;
 use set::Set;
 use side::Round;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(about = "Bootstrapping side by side with tfhe-rs")]
+// What is given before a subject would be ignored: each has its own options.
+#[command(about = "Bootstrapping side by side with tfhe-rs", args_conflicts_with_subcommands = true)]
 struct Arguments {
     /// Nothing for bootstraps and key switches.
     #[command(subcommand)]
@@ -48,8 +50,8 @@ struct Arguments {
     #[arg(long, conflicts_with_all = ["quick", "output"])]
     check: bool,
     /// Timed rounds of each configuration; the medians are reported.
-    #[arg(long, global = true)]
-    repetitions: Option<usize>,
+    #[arg(long)]
+    repetitions: Option<NonZeroUsize>,
     /// Processor time instead of time that passes, on one thread: for a look at a machine that is busy with other work.
     #[arg(long)]
     processor_time: bool,
@@ -72,6 +74,8 @@ enum BenchError {
     UnknownSet { name: String, known: String },
     #[error("{wrong} of {decrypted} results of {side} on {set} decrypt to another message")]
     Wrong { side: &'static str, set: String, wrong: usize, decrypted: usize },
+    #[error("nothing was measured: {0}")]
+    Nothing(String),
     #[error("these butterflies are off by more than their arithmetic allows: {0}")]
     Inexact(Box<gpu::Transform>),
     #[error("{path}: {source}")]
@@ -143,19 +147,20 @@ fn peer(arguments: &Arguments) -> Result<Option<Peer>, PeerError> {
 /// Operations on encrypted integers; every result must decrypt to its number.
 fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Result<(), BenchError> {
     let peer = peer(arguments)?;
-    let repetitions = arguments.repetitions.unwrap_or(3).max(1);
+    let repetitions = asked.repetitions.get();
     let mut results = report::IntegerResults {
         peer: peer.as_ref().map(|peer| peer.version.clone()),
-        processor: report::processor_name(),
+        processor: polyfabric_bench_common::processor_name(),
         isa: isa.description(),
-        time: report::now(),
+        time: polyfabric_bench_common::now(),
         repetitions,
         rows: Vec::new(),
     };
     report::print_integer_header();
     results.rows = integers::measure(asked, repetitions, peer, report::print_integer)?;
     if let Some(path) = &arguments.output {
-        report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
+        polyfabric_bench_common::write(&results, path)
+            .map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
     for row in &results.rows {
@@ -173,9 +178,11 @@ fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Res
 fn on_card(arguments: &Arguments, asked: &gpu::Arguments) -> Result<(), BenchError> {
     let results = gpu::measure(asked, arguments.peer.as_deref())?;
     if let Some(path) = &arguments.output {
-        report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
+        polyfabric_bench_common::write(&results, path)
+            .map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
+    results.expect_rows()?;
     if let Some(transform) = results.transforms.iter().find(|transform| !transform.is_right()) {
         return Err(BenchError::Inexact(Box::new(transform.clone())));
     }
@@ -183,7 +190,7 @@ fn on_card(arguments: &Arguments, asked: &gpu::Arguments) -> Result<(), BenchErr
     let peers = results.peer_rows.iter().map(|row| ("tfhe-rs on the card", &row.set, row.wrong, row.batch));
     match ours.chain(peers).find(|&(_, _, wrong, _)| wrong > 0) {
         Some((side, set, wrong, batch)) => {
-            Err(BenchError::Wrong { side, set: set.clone(), wrong, decrypted: batch * (asked.runs + 1) })
+            Err(BenchError::Wrong { side, set: set.clone(), wrong, decrypted: batch * (asked.runs.get() + 1) })
         }
         None => Ok(()),
     }
@@ -225,10 +232,10 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
     let clock = if arguments.processor_time { Clock::Processor } else { Clock::Wall };
     let mut results = report::Results {
         peer: peer.as_ref().map(|peer| peer.version.clone()),
-        processor: report::processor_name(),
+        processor: polyfabric_bench_common::processor_name(),
         isa: isa.description(),
         clock,
-        time: report::now(),
+        time: polyfabric_bench_common::now(),
         peak: Peak::measure(isa, clock),
         rows: Vec::new(),
     };
@@ -249,16 +256,19 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
             for &(_, configuration) in runs {
                 let Configuration { batch, threads } = configuration;
                 eprintln!("[{}/{}] {}: batch {batch}, {threads} thread(s)", index + 1, sets.len(), set.name);
-                let repetitions = arguments.repetitions.unwrap_or(match (arguments.quick, batch) {
-                    (true, _) => 3,
-                    (false, 1) => 15,
-                    (false, _) => 5,
-                });
-                let (unroll, peer) = (unrolling.bits(), peer.as_mut());
-                let rows = compare(set, ours.as_mut(), peer, configuration, repetitions, clock, &results.peak, unroll)?;
+                let repetitions = arguments.repetitions.map_or(
+                    match (arguments.quick, batch) {
+                        (true, _) => 3,
+                        (false, 1) => 15,
+                        (false, _) => 5,
+                    },
+                    NonZeroUsize::get,
+                );
+                let (peak, peer) = (&results.peak, peer.as_mut());
+                let rows = compare(set, ours.as_mut(), peer, configuration, repetitions, clock, peak, unrolling)?;
                 for row in rows {
                     // A key switch is the same with any bootstrapping key.
-                    if unroll > 1 && row.operation == "keyswitch" {
+                    if unrolling != KeyUnrolling::ONE && row.operation == "keyswitch" {
                         continue;
                     }
                     report::print_row(&row);
@@ -268,10 +278,17 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
         }
     }
     if let Some(path) = &arguments.output {
-        report::write(&results, path).map_err(|source| BenchError::Output { path: path.clone(), source })?;
+        polyfabric_bench_common::write(&results, path)
+            .map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
-    Ok(())
+    match results.rows.iter().find_map(|row| Some((row, row.wrong_side()?))) {
+        Some((row, (side, wrong))) => {
+            let set = format!("{}, {} in batches of {}", row.set, row.operation, row.batch);
+            Err(BenchError::Wrong { side, set, wrong, decrypted: row.decrypted })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Single bootstraps for latency, batches for throughput, one core and two.

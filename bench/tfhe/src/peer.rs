@@ -3,9 +3,9 @@
 use crate::clock::Clock;
 use crate::protocol::{Answer, CardSet, Dimensions, IntegerRound, Operands, Operation, Request};
 use crate::side::Round;
-use std::io::{BufRead, BufReader, Write};
+use polyfabric_bench_common::Process;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
@@ -25,9 +25,7 @@ fn silent(reason: impl ToString) -> PeerError {
 
 /// A running peer. It ends when this is dropped.
 pub struct Peer {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    process: Process,
     /// Its name, version and instruction sets.
     pub version: String,
 }
@@ -35,14 +33,9 @@ pub struct Peer {
 impl Peer {
     /// Starts the program.
     pub fn start(program: &Path) -> Result<Self, PeerError> {
-        let mut child = Command::new(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
+        let process = Process::start(&mut Command::new(program))
             .map_err(|source| PeerError::Start { program: program.display().to_string(), source })?;
-        let streams = child.stdin.take().zip(child.stdout.take());
-        let (input, output) = streams.ok_or_else(|| silent("its streams are closed"))?;
-        let mut peer = Self { child, input, output: BufReader::new(output), version: String::new() };
+        let mut peer = Self { process, version: String::new() };
         peer.version = peer.ask(&Request::Hello)?.version.unwrap_or_default();
         Ok(peer)
     }
@@ -87,25 +80,10 @@ impl Peer {
     }
 
     fn ask(&mut self, request: &Request) -> Result<Answer, PeerError> {
-        let mut line = serde_json::to_string(request).map_err(silent)?;
-        line.push('\n');
-        self.input.write_all(line.as_bytes()).map_err(silent)?;
-        let mut text = String::new();
-        if self.output.read_line(&mut text).map_err(silent)? == 0 {
-            return Err(silent("its process has ended"));
-        }
-        let answer: Answer = serde_json::from_str(&text).map_err(silent)?;
+        let answer: Answer = self.process.ask(request).map_err(silent)?;
         match answer.failure {
             Some(reason) => Err(PeerError::Refused { reason }),
             None => Ok(answer),
         }
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // A peer that has ended by itself is no matter: its answers are in.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

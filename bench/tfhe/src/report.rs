@@ -1,10 +1,10 @@
 //! Rows of the comparison, as data first and as a table drawn from it.
 
 use crate::clock::Clock;
+use crate::errors::more_than_chance;
 use crate::integers;
 use crate::machine::Peak;
 use serde::Serialize;
-use std::path::Path;
 
 /// One measured configuration. Times are medians in milliseconds for one ciphertext of the batch.
 #[derive(Clone, Debug, Serialize)]
@@ -24,8 +24,18 @@ pub struct Row {
     pub noise: f64,
     pub wrong: usize,
     pub decrypted: usize,
+    /// log2 of the probability that one result is wrong, by the noise formulas, for the worst key: of some sets as published key switches fail.
+    pub log2_failure: f64,
     /// Nothing where our side ran alone.
     pub peer: Option<PeerFigures>,
+}
+
+impl Row {
+    /// A side with more wrong results than the set has by chance, and how many those are.
+    pub fn wrong_side(&self) -> Option<(&'static str, usize)> {
+        let sides = [Some(("Polyfabric", self.wrong)), self.peer.as_ref().map(|peer| ("tfhe-rs", peer.wrong))];
+        sides.into_iter().flatten().find(|&(_, wrong)| more_than_chance(wrong, self.decrypted, self.log2_failure))
+    }
 }
 
 /// What the peer came to in a row, as ours.
@@ -69,21 +79,6 @@ pub struct IntegerResults {
     /// Timed rounds of each row.
     pub repetitions: usize,
     pub rows: Vec<integers::Row>,
-}
-
-/// Writes `results` as JSON beside their place and then renames the file, so that a reader never sees half of one.
-pub fn write(results: &impl Serialize, path: &Path) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let partial = path.with_extension("json.partial");
-    std::fs::write(&partial, serde_json::to_string_pretty(results)?)?;
-    std::fs::rename(&partial, path)
-}
-
-/// Seconds since 1970.
-pub fn now() -> u64 {
-    std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs())
 }
 
 pub fn print_integer_header() {
@@ -175,17 +170,4 @@ pub fn print_row(row: &Row) {
         of_peer(&|peer| peer.wrong.to_string()),
         row.decrypted,
     );
-}
-
-/// The processor's own name, where the system tells it.
-pub fn processor_name() -> String {
-    std::fs::read_to_string("/proc/cpuinfo")
-        .ok()
-        .and_then(|text| {
-            text.lines()
-                .find(|line| line.starts_with("model name"))
-                .and_then(|line| line.split(':').nth(1))
-                .map(|name| name.trim().to_owned())
-        })
-        .unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub const MESSAGES: usize = 4;
 /// log2 of the number of slots of the torus, padding included.
 pub const SLOT_BITS: u32 = 3;
+/// How large an error may be: less than half a slot.
+pub const MARGIN: f64 = 0.5 / (1u32 << SLOT_BITS) as f64;
 
 /// The table that every look-up of the benchmark evaluates: a permutation, so a wrong slot is seen.
 pub fn table(message: usize) -> usize {

@@ -8,7 +8,7 @@ use crate::progress::Callback;
 use polyfabric_kernels::fixed::TransformSpec;
 use polyfabric_machines as machines;
 use polyfabric_machines::contract::options::{OptionSpec, OptionValues};
-use polyfabric_machines::engine::description::{Description, Dimension};
+use polyfabric_machines::engine::description::{Description, DescriptionError, LARGEST_FILE};
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
 use polyfabric_machines::torus::widths::Judge;
 use polyfabric_planner::elements::{DerivedWidths, derive_widths};
@@ -18,6 +18,9 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -89,15 +92,21 @@ impl PyMachine {
         Ok(Self::chosen(&machines::description(name).map_err(refused)?, &choices)?)
     }
 
-    /// The machine that a file describes, with `choices` of (fact, option).
+    /// The text of a machine file, of which no more is read than the largest one has.
     #[staticmethod]
-    fn from_file(path: PathBuf, choices: Vec<(String, String)>) -> PyResult<Self> {
-        let unreadable = |error| {
+    fn text_of(path: PathBuf) -> PyResult<String> {
+        let unreadable = |error: &dyn Display| {
             let message = format!("{}: cannot read the machine file ({error}); check the path", path.display());
             Failure::new(Kind::Machine, message)
         };
-        let text = std::fs::read_to_string(&path).map_err(unreadable)?;
-        Self::parse(&path.display().to_string(), &text, choices)
+        let mut bytes = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes));
+        read.map_err(|error| unreadable(&error))?;
+        if bytes.len() > LARGEST_FILE {
+            let file = path.display().to_string();
+            return Err(Failure::new(Kind::Machine, DescriptionError::Size { file }).into());
+        }
+        Ok(String::from_utf8(bytes).map_err(|error| unreadable(&error))?)
     }
 
     /// The machine that `text` describes, from a file called `file`, with `choices` of (fact, option).
@@ -119,9 +128,7 @@ impl PyMachine {
 
     /// The value of a figure in the unit of its file, where it is known.
     fn figure(&self, key: &str) -> Option<f64> {
-        let figure = self.0.figures().get(key)?;
-        let scale = Dimension::of_unit(&figure.written.unit)?.1;
-        figure.value.map(|value| value / scale)
+        self.0.figures().get(key)?.written.value.as_f64()
     }
 
     /// Keys of its figures that have a value.

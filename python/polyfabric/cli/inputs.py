@@ -21,7 +21,7 @@ BOOLEANS = {"false": "0", "true": "1"}
 
 
 def inputs(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
-    """Inputs from `NAME=VALUE[,VALUE..]`, of a text `NAME=TEXT`, and from JSON files."""
+    """Inputs from `NAME=VALUE[,VALUE..]`, `NAME=[..]` as JSON, of a text `NAME=TEXT`, and from JSON files."""
     values: dict[str, Any] = {}
     for item in given:
         name, equals, text = item.partition("=")
@@ -93,6 +93,13 @@ def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 
     kind = program.inputs.get(name)
     if isinstance(kind, TextType):
         return text
+    if text.lstrip().startswith("["):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise InputError(
+                f"input {name!r}: {text:.80} is no list of numbers; close its brackets and separate by commas, as [1, 2] or [[1, 2], [3, 4]]"
+            ) from None
     if isinstance(kind, Type) and kind.element.kind == "boolean":
         text = ",".join(BOOLEANS.get(part.strip().lower(), part) for part in text.split(","))
     return _integers(name, text) if program.kind == "elements" else _numbers(name, text)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar, NoReturn
 
+import numpy as np
+
 from ..errors import ProgramError
 from .place import refuse
 
@@ -74,6 +76,8 @@ COMMON = {
     "if_then_else": "pf.mux(condition, x, y)",
     "le": "x <= y",
     "lt": "x < y",
+    "max": "x.max()",
+    "min": "x.min()",
     "mul": "x * y",
     "ne": "x != y",
     "neg": "-x",
@@ -81,11 +85,14 @@ COMMON = {
     "pow": "x ** 3",
     "power": "x ** 3",
     "reverse": "x[::-1]",
+    "median": "pf.sort(x)[len(x) // 2]",
     "select": "pf.mux(condition, x, y)",
     "shape": "len(x)",
     "size": "len(x)",
+    "sort": "pf.sort(x)",
     "square": "x * x",
     "sub": "x - y",
+    "sum": "x.sum()",
     "where": "pf.mux(condition, x, y)",
     "xor": "x ^ y",
     "[]=": "pf.concat(x[:1], y[0:1], x[2:])",
@@ -142,9 +149,9 @@ ELEMENTS = COMMON | {
     "checked_sub": "x.cast(pf.UInt(4)).checked_sub(y.cast(pf.UInt(4)))",
     "clip": "pf.minimum(pf.maximum(x, 2), 5)",
     "convolve": "pf.convolve(np.ones((1, 2, 2, 1), dtype=int), x, (2, 2, 1))",
-    "dot": "pf.dot([1, 2, 3, 4], x)",
-    "inner": "pf.dot([1, 2, 3, 4], x)",
-    "vdot": "pf.dot([1, 2, 3, 4], x)",
+    "dot": "pf.dot(x, y)",
+    "inner": "pf.dot(x, y)",
+    "vdot": "pf.dot(x, y)",
     "div": "x.cast(pf.UInt(4)) // y.cast(pf.UInt(4))",
     "hash": "pf.lookup(x, lambda i: i // 2)",
     "leading_zeros": "x.cast(pf.UInt(8)).leading_zeros()",
@@ -163,8 +170,6 @@ BITS = {
     "and_": "x & y",
     "or_": "x | y",
     "xor": "x ^ y",
-    "all": "functools.reduce(operator.and_, x)",
-    "any": "functools.reduce(operator.or_, x)",
     "not_": "~x",
     "invert": "~x",
 }
@@ -183,6 +188,10 @@ TEXTS = {
 
 NUMBERS = {
     "add": "x + y",
+    "append": "pf.concat(x, y)",
+    "concatenate": "pf.concat(x, y)",
+    "extend": "pf.concat(x, y)",
+    "flip": "x[::-1]",
     "cumsum": "np.tril(np.ones((len(x), len(x)), dtype=int)) @ x",
     "diff": "x[1:len(x)] - x[0:len(x) - 1]",
     "dot": "pf.dot(x, y)",
@@ -194,12 +203,14 @@ NUMBERS = {
     "multiply": "x * y",
     "neg": "-x",
     "negate": "-x",
+    "outer": "x[:, None] * y",
     "polyval": "pf.polynomial(x, [1, 2, 3])",
     "pow": "x ** 3",
     "power": "x ** 3",
-    "prod": "functools.reduce(operator.mul, [x[i:i + 1] for i in range(len(x))])",
+    "prod": "functools.reduce(operator.mul, [x[i] for i in range(len(x))])",
     "ravel": "x.reshape(-1)",
     "relinearize": "x.relinearise()",
+    "reverse": "x[::-1]",
     "size": "len(x)",
     "square": "x * x",
     "sub": "x - y",
@@ -247,6 +258,7 @@ FUNCTIONS = {
     "inner": "pf.dot(x, y)",
     "matmul": "pf.dot(x, y)",
     "select": "pf.mux(condition, x, y)",
+    "sorted": "pf.sort(x)",
     "stack": "pf.concat(x, y)",
     "where": "pf.mux(condition, x, y)",
 }
@@ -270,10 +282,23 @@ def function(name: str) -> AttributeError:
     return AttributeError(f"polyfabric has no {name!r}" + (f"; write {known}" if known else ""))
 
 
+def declared(kind: object) -> str | None:
+    """The type of this package for a type of Python or numpy, or for one of its own that lacks its width; nothing for anything else."""
+    plain = {bool: "pf.Bool", int: "pf.SInt(32)", float: "pf.Real", complex: "pf.Complex", str: "pf.Text(20)"}
+    if isinstance(kind, type) and kind in plain:
+        return plain[kind]
+    if isinstance(kind, type) and issubclass(kind, np.generic):
+        of = np.dtype(kind)
+        wide = {"u": f"pf.UInt({8 * of.itemsize})", "i": f"pf.SInt({8 * of.itemsize})"}
+        return wide.get(of.kind, {"b": "pf.Bool", "f": "pf.Real", "c": "pf.Complex"}.get(of.kind))
+    name = getattr(kind, "__name__", "")
+    lacking = {"UInt": "(8)", "SInt": "(8)", "Int": "(0, 7)", "Text": "(20)", "Mod": "(65537)", "Torus": "(8)"}
+    return f"pf.{name}{lacking[name]}" if callable(kind) and name in lacking else None
+
+
 BRANCHES = (
     "decides no branch: its value is not known to the program; for `if` use pf.mux(condition, a, b), for `and`, `or` and `not` of conditions "
-    "&, | and ~, for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max and pf.min, of which a "
-    "sorting network is made"
+    "&, | and ~, for 3 < x < 9 (3 < x) & (x < 9), for x in [1, 2] (x == 1) | (x == 2), for max, min and sorted pf.max, pf.min and pf.sort"
 )
 """Why an encrypted value is neither true nor false. Python asks in the same way for all of these."""
 

@@ -17,7 +17,7 @@ from .indices import picked
 from .instead import BRANCHES, INTEGERS, TEXTS, Absences, membership, written
 from .numpy_calls import NumpyCalls
 from .place import place, refuse, whole
-from .types import MOST_BITS, IntegerType, TextType, UInt, narrowest, text_bytes
+from .types import MOST_BITS, IntegerType, SInt, TextType, UInt, narrowest, text_bytes
 
 if TYPE_CHECKING:
     from .values import Tracer, Value
@@ -274,23 +274,35 @@ class Integer(NumpyCalls):
 
     # -- comparisons --------------------------------------------------------------------------------------------
 
+    def _compared(self, op: str, other: object) -> Integer:
+        """Public numbers beyond the type have a place in the order too: they are compared in a wider one."""
+        if isinstance(other, int | np.integer | list | tuple | np.ndarray):
+            numbers = [int(n) for n in np.asarray(other, dtype=object).reshape(-1) if isinstance(n, int | np.integer)]
+            lo, hi = self.kind.bounds
+            ends = [lo, hi, *numbers]
+            signed = min(ends) < 0
+            bits = max((~end if end < 0 else end).bit_length() for end in ends) + signed
+            if bits <= MOST_BITS and (min(ends), max(ends)) != (lo, hi):
+                return self.cast(SInt(bits) if signed else UInt(bits))._binary(op, other)
+        return self._binary(op, other)
+
     def __lt__(self, other: Integer | Public) -> Integer:
-        return self._binary("<", other)
+        return self._compared("<", other)
 
     def __le__(self, other: Integer | Public) -> Integer:
-        return self._binary("<=", other)
+        return self._compared("<=", other)
 
     def __gt__(self, other: Integer | Public) -> Integer:
-        return self._binary(">", other)
+        return self._compared(">", other)
 
     def __ge__(self, other: Integer | Public) -> Integer:
-        return self._binary(">=", other)
+        return self._compared(">=", other)
 
     def __eq__(self, other: object) -> Integer:  # type: ignore[override]
-        return self._binary("==", other)
+        return self._compared("==", other)
 
     def __ne__(self, other: object) -> Integer:  # type: ignore[override]
-        return self._binary("!=", other)
+        return self._compared("!=", other)
 
     # -- elements -----------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -77,12 +78,24 @@ class NumpyCalls(Absences):
             )
         own, reflected = OPERATORS.get(function, ("", "")) if method == "__call__" and not options else ("", "")
         first, *rest = operands
+        if method == "__call__" and not options:
+            from .numpy_functions import UFUNCS
+
+            if function in UFUNCS:
+                return UFUNCS[function](*operands)
         operator = getattr(first, own, None) if isinstance(first, NumpyCalls) else getattr(rest[0], reflected, None)
         others = rest if isinstance(first, NumpyCalls) else [first]
         result = NotImplemented if operator is None else operator(*others)
         return self._refused(name, len(operands)) if result is NotImplemented else result
 
     def __array_function__(self, function: Callable[..., Any], _types: Any, operands: Any, options: Any) -> Any:  # noqa: ANN401
-        if function.__name__ in self.METHODS and operands and operands[0] is self and not set(options) - {"axis"}:
-            return getattr(self, function.__name__)(*operands[1:], **options)
-        return self._refused(function.__name__, len(operands))
+        from .numpy_functions import FUNCTIONS
+
+        name = function.__name__
+        if name in self.METHODS and operands and operands[0] is self:
+            method = getattr(self, name)
+            if options.keys() <= signature(method).parameters.keys():
+                return method(*operands[1:], **options)
+        if function in FUNCTIONS and not options:
+            return FUNCTIONS[function](*operands)
+        return self._refused(name, len(operands))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from traceback import extract_tb
 from typing import Any, Self, TypeVar
 
 from .. import _native
 from ..errors import ProgramError
 from . import slot_program
+from .instead import declared
 from .integers import Integer
 from .numpy_calls import Asked
 from .place import refuse, source, whole
@@ -20,7 +21,7 @@ from .slot_program import SlotProgram
 from .slots import SlotValue
 from .traced import TracedProgram
 from .types import IntegerType, SlotType, Type
-from .values import Tracer, Value
+from .values import Tracer, Value, concat
 
 P = TypeVar("P", bound="Program")
 S = TypeVar("S", bound=SlotProgram)
@@ -82,17 +83,21 @@ def trace(
     for parameter, kind in inputs.items():
         if parameter not in on_slots:
             fitting = "pf.Mod(t)" if scheme == "bgv" else "pf.Real or pf.Complex"
-            raise refuse(f"{own}: parameter {parameter!r} is {kind}, which {scheme} does not hold; use {fitting}")
+            raise refuse(
+                f"{own}: parameter {parameter!r} is {kind}, which {scheme.upper()} does not hold; use {fitting}"
+            )
     least = 1
     while True:
         made = slot_program.tracer(own, scheme, slots, on_slots, least=least)
         values = {parameter: made.input(parameter, kind) for parameter, kind in on_slots.items()}
         try:
-            named = _named(_called(function, values, own, made), function, made)
+            outputs = named(_called(function, values, own, made), function, made)
         except MoreSlots as more:
             least = more.slots
             continue
-        return slot_program.finish(made, on_slots, named, function.__doc__, kinds[1])
+        program = slot_program.finish(made, on_slots, outputs, function.__doc__, kinds[1])
+        program.function = function
+        return program
 
 
 def _trace_elements(
@@ -104,7 +109,7 @@ def _trace_elements(
     values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
     scalars = {parameter for parameter, kind in inputs.items() if kind.scalar}
     integers = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, IntegerType)}
-    for output, value in _named(_called(function, values, own, tracer), function, tracer).items():
+    for output, value in named(_called(function, values, own, tracer), function, tracer).items():
         if isinstance(value, Integer):
             tracer.builder.integer_output(output, value.handle)
             integers[f"->{output}"] = value.kind
@@ -112,7 +117,9 @@ def _trace_elements(
         tracer.builder.output(output, value.node)
         if value.scalar:
             scalars.add(f"->{output}")
-    return kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
+    program = kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
+    program.function = function
+    return program
 
 
 def _called(function: Callable[..., Any], values: Mapping[str, Any], own: str, tracer: Asked) -> Any:  # noqa: ANN401 - whatever it returns
@@ -147,15 +154,16 @@ def _inside(error: BaseException, function: Callable[..., Any], own: str) -> str
 def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | SlotType]) -> None:
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
         raise refuse(f"@pf.program decorates a function, not {type(function).__name__}; write def f(x): ..")
-    kinds = {name: parameter.kind for name, parameter in inspect.signature(function).parameters.items()}
-    parameters = list(kinds)
-    for parameter, kind in kinds.items():
-        if kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
+    written = inspect.signature(function).parameters
+    parameters = list(written)
+    for parameter, own in written.items():
+        if own.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
             raise refuse(
                 f"{function.__name__}: parameter {parameter!r} takes any number of values; give each a name and a type"
             )
-    for parameter in parameters:
-        if parameter not in inputs:
+    for parameter, own in written.items():
+        # One with a default is a public number, a table or the like, where no type is given.
+        if parameter not in inputs and own.default is inspect.Parameter.empty:
             raise refuse(
                 f"{function.__name__}: parameter {parameter!r} has no type; write @pf.program({parameter}=pf.Int(0, 7), ..)"
             )
@@ -165,37 +173,73 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
                 f"{function.__name__} has no parameter {parameter!r}; its parameters are {', '.join(parameters) or 'none'}"
             )
         if not isinstance(kind, Type | SlotType | IntegerType):
+            known = declared(kind)
+            if known is not None:
+                name = kind.__name__  # type: ignore[attr-defined]
+                lacks = "without its size" if known.startswith(f"pf.{name}(") else "which says not how it is encrypted"
+                raise refuse(
+                    f"{function.__name__}: parameter {parameter!r} has {name} as its type, {lacks}; write {known}"
+                )
             raise refuse(
                 f"{function.__name__}: parameter {parameter!r} has {kind!r} as its type; give pf.Bool, pf.Int(lo, hi), "
                 "pf.UInt(bits), pf.SInt(bits), pf.Text(length), pf.Real, pf.Complex, pf.Mod(t) or a vector of them"
             )
 
 
-def _named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
+def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
+    """What a function returned as outputs by name, of the program that `tracer` writes, if there is one to hold them against."""
     if isinstance(result, Value | SlotValue | Integer):
-        named: dict[str, Any] = {"result": result}
+        found: dict[str, Any] = {"result": result}
     elif isinstance(result, Mapping):
-        named = {}
+        found = {}
         for key, value in result.items():
-            if str(key) in named:
+            if str(key) in found:
                 raise _refused(function, f"returned two outputs called {str(key)!r}; give each a name of its own")
-            named[str(key)] = value
+            found[str(key)] = value
     elif isinstance(result, tuple | list):
-        named = {f"result{i}": value for i, value in enumerate(result)}
+        found = {f"result{i}": value for i, value in enumerate(result)}
     else:
         raise _refused(function, f"returned {result!r}; return an encrypted value, a tuple or a dictionary of them")
-    if not named:
+    if not found:
         raise _refused(function, "has no output; return at least one value")
-    for output, value in named.items():
+    for output, value in found.items():
+        if isinstance(value, list | tuple):
+            found[output] = value = _listed(function, output, value)
         if not isinstance(value, Value | SlotValue | Integer):
             raise _refused(
                 function, f"returned {output!r} = {value!r}, which is not encrypted; return encrypted values"
             )
-        if value._tracer is not tracer:
+        if tracer is not None and value._tracer is not tracer:
             raise _refused(
                 function, f"returned {output!r}, which belongs to another program; return values of this one"
             )
-    return named
+    return found
+
+
+def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever the user's function returned
+    """A list within an output as the vector of its values; of vectors in slots, as the matrix of these rows."""
+    for value in values:
+        if not isinstance(value, Value | SlotValue | Integer):
+            raise _refused(
+                function,
+                f"returned {output!r}, a list with {value!r} in it, which is not encrypted; return lists of encrypted values",
+            )
+    single = bool(values) and all(value.type.scalar for value in values)
+    rows = {value.type if isinstance(value, SlotValue) and not value.grid else None for value in values}
+    if not single and (len(rows) != 1 or None in rows):
+        raise _refused(
+            function,
+            f"returned {output!r}, a list of {', '.join(str(value.type) for value in values) or 'nothing'}; return a list of single values, "
+            "or pf.concat(x, y) of vectors, or give each a name of its own",
+        )
+    code = function.__code__
+    file, line = source(code.co_filename, code.co_firstlineno)
+    try:
+        vector = concat(*values)
+        return vector if single else vector.reshape(len(values), -1)
+    except ProgramError as error:
+        told = str(error).partition(": ")[2]
+        raise ProgramError(f"{file}:{line}: {function.__name__} returned {output!r}, a list: {told}") from None
 
 
 def _refused(function: Callable[..., Any], message: str) -> ProgramError:

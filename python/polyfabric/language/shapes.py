@@ -26,6 +26,20 @@ def expect_inputs(program: str, given: object, known: Collection[str]) -> None:
         raise InputError(f"{program}: there is no input {unknown[0]!r}; the inputs are {', '.join(known)}")
 
 
+def expect_numbers(program: str, name: str, given: object, kind: Type | IntegerType | SlotType) -> None:
+    """Refuses what is neither a number nor an array of them, and would count as one value."""
+    try:
+        single = np.ndim(given) == 0  # type: ignore[arg-type]
+    except ValueError:
+        # Rows of different lengths, of which whoever makes an array of them says so.
+        return
+    if isinstance(given, str | bytes) or (
+        single and not isinstance(given, int | float | complex | np.generic | np.ndarray)
+    ):
+        wanted = "give one number" if kind.scalar else f"give a list or an array of {kind.length} numbers"
+        raise InputError(f"{program}: input {name!r} is {shown(given)}, but {kind} is needed; {wanted}")
+
+
 def expect_count(program: str, name: str, found: int, kind: Type | IntegerType | SlotType) -> None:
     """Refuses an input of another number of values."""
     if found != kind.length:
@@ -33,7 +47,7 @@ def expect_count(program: str, name: str, found: int, kind: Type | IntegerType |
         if isinstance(kind, TextType):
             wanted += f", or declare it pf.Text({max(1, found)})"
         elif not isinstance(kind, SlotType) or kind.shape is None:
-            wanted += f", or declare it .vector({max(1, found)})"
+            wanted += f", or declare it .vector({found})" if found else ""
         values = "1 value" if found == 1 else f"{found} values"
         raise InputError(f"{program}: input {name!r} has {values}, but {kind} takes {kind.length}; {wanted}")
 
@@ -119,13 +133,14 @@ class Shapes:
         return flat
 
     def _numbers(self, name: str, kind: Type, given: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave
+        expect_numbers(self._name, name, given, kind)
         try:
             array = np.asarray(given)
         except ValueError:
             raise InputError(
                 f"{self._name}: input {name!r} has rows of different lengths, but {kind} takes {kind.length}; give as many numbers in each"
             ) from None
-        if array.dtype == bool:
+        if array.dtype == bool or not array.size:
             array = array.astype(np.int64)
         # Integers beyond 64 bits are Python's own.
         wide = array.dtype in (object, np.uint64)
@@ -147,6 +162,8 @@ class Shapes:
         try:
             if isinstance(kind, TextType):
                 self._expect_text(name, kind, values)
+            else:
+                expect_numbers(self._name, name, values, kind)
             elements = kind.elements(values)
             expect_count(self._name, name, len(elements), kind)
             digits = [kind.digits(value) for value in elements]
@@ -169,9 +186,10 @@ class Shapes:
             )
 
     def shaped(self, outputs: Mapping[str, list[int]]) -> Outputs:
-        """Outputs as the user reads them: single values as integers, texts as texts."""
+        """Outputs as the user reads them, in the order in which the program returned them: single values as integers, texts as texts."""
         shaped: Outputs = {}
-        for name, values in outputs.items():
+        for name in self.outputs:
+            values = outputs[name]
             kind = self._integers.get(f"->{name}")
             if kind is not None:
                 count = len(values) // kind.size

@@ -1,4 +1,4 @@
-"""Encrypted matrices of CKKS and BGV: products, transposes, sums along an axis.
+"""Encrypted matrices of CKKS and BGV: products, transposes, sums along an axis, and one shape of two.
 
 A matrix lies in the slots row by row without gaps, so that `reshape` is free and everything slot by slot is as of vectors. What moves numbers is
 a sum of generalised diagonals, Σ mask · (vector rotated), which the lowering does with baby and giant steps on hoisted rotations and which takes one
@@ -11,7 +11,7 @@ slots that is one product and two levels, whatever the size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,21 +111,35 @@ def summed(value: SlotValue, count: int, step: int, length: int) -> SlotValue:
 
 
 def broadcast(a: SlotValue, b: SlotValue) -> tuple[SlotValue, SlotValue]:
-    """Both operands of one shape: a vector, or a matrix of one row, is taken for each row of the other."""
-    rows_of = [v.grid[0] if v.grid else 1 for v in (a, b)]
-    columns = [v.grid[1] if v.grid else v.length for v in (a, b)]
-    if columns[0] != columns[1] or (rows_of[0] != rows_of[1] and 1 not in rows_of):
+    """Both operands of one shape: a vector, or a matrix of one row, is taken for each row of the other, a matrix of one column for each column."""
+    shapes = [v.grid or (1, v.length) for v in (a, b)]
+    rows, columns = (max(sizes) for sizes in zip(*shapes, strict=True))
+    if any(own not in (1, whole) for shape in shapes for own, whole in zip(shape, (rows, columns), strict=True)):
         raise refuse(
-            f"{a.type} and {b.type} do not combine; give them one shape, or a matrix and a vector as long as its rows"
+            f"{a.type} and {b.type} do not combine; give them one shape, or a matrix and a vector as long as its rows, or v[:, None] of one as long as "
+            "its columns"
         )
-    rows = max(rows_of)
+    return stretched(a, (rows, columns)), stretched(b, (rows, columns))
 
-    def whole_matrix(value: SlotValue, own: int) -> SlotValue:
-        if own < rows:
-            value = repeated(value._cleared(), rows, columns[0], rows * columns[0])
-        return value._viewed(rows * columns[0], (rows, columns[0]), clean=value._clean)
 
-    return whole_matrix(a, rows_of[0]), whole_matrix(b, rows_of[1])
+def stretched(value: SlotValue, shape: Shape) -> SlotValue:
+    """A vector, or a matrix of one row, for each row of a matrix of `shape`; one of one column for each of its columns."""
+    (rows, columns), (own_rows, own_columns) = shape, value.grid or (1, value.length)
+    expect_room(value, rows * columns, f"{value.type} as {size(shape)}")
+    if own_columns < columns:
+        places = np.arange(own_rows)
+        spread = moved(value, places * columns, places, 1, own_rows * columns)
+        value = repeated(spread, columns, 1, own_rows * columns)
+    if own_rows < rows:
+        value = repeated(value._cleared(), rows, columns, rows * columns)
+    return value._viewed(rows * columns, shape, clean=value._clean)
+
+
+def kept(value: SlotValue, axis: int | None, keepdims: bool) -> SlotValue:
+    """What was summed over an axis of a matrix, as a matrix of one row or column if `keepdims`."""
+    if not keepdims or value.scalar:
+        return value
+    return reshaped(value, (1, -1) if axis in (0, -2) else (-1, 1))
 
 
 def product(a: SlotValue, b: SlotValue) -> SlotValue:
@@ -280,43 +294,3 @@ def reshaped(value: SlotValue, shape: tuple[Any, ...]) -> SlotValue:
     if len(given) == 2:
         expect_room(value, value.length, f"a matrix of {size(tuple(given))}")
     return value._viewed(value.length, (given[0], given[1]) if len(given) == 2 else None, clean=value._clean)
-
-
-def part(value: SlotValue, index: object, flat: Callable[[int, int], SlotValue]) -> SlotValue:
-    """Rows and columns of a matrix: `a[i]`, `a[i:j]`, `a[:, j]`, `a[i:j, k:l]`; `flat` takes a range of its numbers."""
-    assert value.grid is not None
-    given = index if isinstance(index, tuple) else (index,)
-    if len(given) > 2:
-        raise refuse(f"{value.type} has two axes, not {len(given)}; give an index of its rows and one of its columns")
-    ends = [_range(value, axis, given[axis] if axis < len(given) else slice(None)) for axis in (0, 1)]
-    (top, bottom, one_row), (left, right, one_column) = ends
-    if one_row and one_column:
-        raise refuse(
-            "one number of a matrix is not taken by itself; multiply with a matrix that is 1 there and 0 elsewhere, and sum()"
-        )
-    columns = value.grid[1]
-    shape = (bottom - top, right - left)
-    if (left, right) == (0, columns):
-        rows = flat(top * columns, bottom * columns)
-        return rows if one_row else rows._viewed(rows.length, shape, clean=rows._clean)
-    i, j = np.arange(*shape[:1])[:, None], np.arange(shape[1])[None, :]
-    sources = (i + top) * columns + j + left
-    return moved(value, i * shape[1] + j, sources, 1, shape[0] * shape[1] if one_row or one_column else shape)
-
-
-def _range(value: SlotValue, axis: int, index: object) -> tuple[int, int, bool]:
-    """First, last + 1, and whether a single one was named."""
-    assert value.grid is not None
-    length = value.grid[axis]
-    what = ("row", "column")[axis]
-    if isinstance(index, int | np.integer):
-        place = int(index) + (length if index < 0 else 0)
-        if not 0 <= place < length:
-            raise refuse(f"{what} {index} of {value.type}; give one from 0 to {length - 1}")
-        return place, place + 1, True
-    if not isinstance(index, slice) or index.step not in (None, 1):
-        raise refuse(f"{what}s are taken by number or as ranges, i:j, not as {index!r}")
-    start, stop, _ = index.indices(length)
-    if stop <= start:
-        raise refuse(f"{what}s {start}:{stop} of {value.type} are none; give a range within the {length}")
-    return start, stop, False

@@ -70,7 +70,7 @@ def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotT
     for parameter, kind in inputs.items():
         if kind.scheme != scheme:
             remedy = "residues modulo t" if scheme == "bgv" else "real and complex numbers"
-            raise refuse(f"{name}: parameter {parameter!r} is {kind}, but {scheme} computes on {remedy}")
+            raise refuse(f"{name}: parameter {parameter!r} is {kind}, but {scheme.upper()} computes on {remedy}")
     moduli = sorted({kind.modulus for kind in inputs.values() if kind.modulus is not None})
     if len(moduli) > 1:
         raise refuse(f"{name}: its inputs are modulo {moduli[0]} and {moduli[1]}; a program has one modulus")

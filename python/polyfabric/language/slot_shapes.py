@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from .shapes import expect_count, expect_inputs, written
+from ..errors import InputError, shown
+from .shapes import expect_count, expect_inputs, expect_numbers, written
 from .slots import Native, array, native
 from .types import SlotType
 
@@ -63,6 +63,7 @@ class SlotShapes:
     def _flat(self, name: str, kind: SlotType, inputs: Mapping[str, Numbers]) -> Native:
         if name not in inputs:
             raise InputError(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
+        expect_numbers(self.name, name, inputs[name], kind)
         try:
             values = array(inputs[name], self._modulus)
         except ValueError as problem:
@@ -74,14 +75,15 @@ class SlotShapes:
                 + (".reshape(-1)" if kind.shape is None else "in that shape")
             )
         values = values.reshape(-1)
-        if kind.kind == "residue" and values.dtype.kind == "b":
+        if kind.kind == "residue" and (values.dtype.kind == "b" or not values.size):
             values = values.astype(np.int64)
         taken = {"residue": np.integer, "real": np.floating, "complex": np.number}[kind.kind]
         if kind.kind != "residue" and values.dtype.kind in "biu":
             values = values.astype(float)
         if values.dtype == object or not np.issubdtype(values.dtype, taken):
             remedy = "scale and round it first" if kind.kind == "residue" else "give numbers of that type"
-            raise InputError(f"{self.name}: input {name!r} holds {values.dtype}, but {kind} is needed; {remedy}")
+            held = str(values.dtype) if values.dtype.kind in "fc" else shown(values[0])
+            raise InputError(f"{self.name}: input {name!r} holds {held}, but {kind} is needed; {remedy}")
         expect_count(self.name, name, len(values), kind)
         if not np.all(np.isfinite(values)):
             raise InputError(f"{self.name}: input {name!r} holds a value that is not finite; correct the data")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import SlotProgramBuilder
-from . import slot_matrix
+from . import slot_matrix, slot_parts
 from .instead import NUMBERS, REALS, Absences, written
 from .numpy_calls import Asked, NumpyCalls
 from .place import place, placed, refuse, whole
@@ -132,7 +132,7 @@ def native(numbers: NDArray[Any], modulus: int | None) -> Native:
 class SlotValue(Refusals, NumpyCalls):
     """An encrypted vector or matrix in slots, or one encrypted number in every slot. Arithmetic as usual, slot by slot."""
 
-    __slots__ = ("_clean", "_tracer", "grid", "kind", "length", "node", "scalar")
+    __slots__ = ("_clean", "_rotated", "_tracer", "grid", "kind", "length", "node", "scalar")
     METHODS = frozenset({"sum", "mean", "reshape", "transpose", "var"})
     __hash__ = Absences.__hash__
 
@@ -146,6 +146,7 @@ class SlotValue(Refusals, NumpyCalls):
         scalar: bool,
         clean: bool,
         shape: tuple[int, int] | None = None,
+        rotated: bool = False,
     ) -> None:
         self._tracer = tracer
         self.node = node
@@ -157,6 +158,8 @@ class SlotValue(Refusals, NumpyCalls):
         self.grid = shape
         # Whether the slots behind the vector's end hold zeros. A single number has no end.
         self._clean = clean or (not scalar and length == tracer.slots)
+        # Whether it has all slots of the program because it was rotated, and so combines with shorter vectors.
+        self._rotated = rotated
 
     @property
     def type(self) -> SlotType:
@@ -219,6 +222,7 @@ class SlotValue(Refusals, NumpyCalls):
         length: int | None = None,
         scalar: bool | None = None,
         shape: tuple[int, int] | None = None,
+        rotated: bool | None = None,
     ) -> SlotValue:
         """A node made of this value; of this value's shape if no length is given."""
         return SlotValue(
@@ -229,6 +233,7 @@ class SlotValue(Refusals, NumpyCalls):
             scalar=self.scalar if scalar is None else scalar,
             clean=clean,
             shape=self.grid if length is None else shape,
+            rotated=self._rotated and length in (None, self.length) if rotated is None else rotated,
         )
 
     def _viewed(self, length: int, shape: tuple[int, int] | None, *, clean: bool | None = None) -> SlotValue:
@@ -289,9 +294,18 @@ class SlotValue(Refusals, NumpyCalls):
             length=length,
             scalar=a.scalar and b.scalar,
             shape=a.grid or b.grid,
+            rotated=any(v._rotated and v.length == length for v in (a, b)),
         )
 
     def _combined(self, op: str, other: Numbers) -> SlotValue:
+        numbers = self._tracer.public(other)
+        if numbers.ndim == 2 and numbers.shape != self.grid and self._tracer.packed:
+            whole_shape = slot_parts.of_both(self, numbers.shape)
+            if self.scalar:
+                slot_matrix.expect_room(self, numbers.size, f"an array of {slot_matrix.size(numbers.shape)}")
+                return self._combined(op, numbers.reshape(-1))._viewed(numbers.size, whole_shape)
+            if whole_shape is not None and whole_shape != self.grid:
+                return slot_matrix.stretched(self, whole_shape)._combined(op, numbers)
         numbers = self._numbers(other)
         kind = "complex" if np.iscomplexobj(numbers) else self.kind
         if numbers.ndim == 0 and op != "mul" and self._clean and not self.scalar:
@@ -310,6 +324,7 @@ class SlotValue(Refusals, NumpyCalls):
 
     def _arithmetic(self, op: str, other: SlotValue | Numbers) -> SlotValue:
         if isinstance(other, SlotValue):
+            slot_parts.expect_lengths(self, other)
             return self._joined(op, other)
         if type(other).__name__ == "Value":
             raise refuse("a value of TFHE and one of CKKS or BGV do not combine; write one program for each scheme")
@@ -360,11 +375,13 @@ class SlotValue(Refusals, NumpyCalls):
     def __pow__(self, exponent: int, modulus: int | None = None) -> SlotValue:
         if modulus is not None:
             raise refuse("numbers in slots have no remainder; declare them pf.Mod(modulus), whose powers are modulo it")
-        if not isinstance(exponent, int | np.integer) or exponent < 1:
+        if not isinstance(exponent, int | np.integer) or exponent < 0:
             others = ""
             if self._tracer.modulus is None and isinstance(exponent, int | float | np.number):
                 others = f", or approximate it on an interval that holds the values, as pf.chebyshev(x, lambda v: v**{exponent}, 31, (0.25, 4))"
-            raise refuse(f"an encrypted number has powers 1, 2, 3, .., not {exponent}; give one of these{others}")
+            raise refuse(f"an encrypted number has powers 0, 1, 2, .., not {exponent}; give one of these{others}")
+        if exponent == 0:
+            return self - self + 1
         if exponent == 1:
             return self
         half = self ** (exponent // 2)
@@ -438,7 +455,9 @@ class SlotValue(Refusals, NumpyCalls):
         if abs(turns) > self._tracer.row:
             turns %= self._tracer.row
         cleared = self._cleared()
-        return cleared._new(lambda b: b.rotate(cleared.node, turns), clean=True, length=self._tracer.slots)
+        return cleared._new(
+            lambda b: b.rotate(cleared.node, turns), clean=True, length=self._tracer.slots, rotated=True
+        )
 
     def conjugate(self) -> SlotValue:
         """The complex conjugate of each slot."""
@@ -465,7 +484,7 @@ class SlotValue(Refusals, NumpyCalls):
         if self.scalar:
             return self
         cleared = self._cleared()
-        return cleared._new(lambda b: b.conjugate(cleared.node), clean=True, length=self._tracer.slots)
+        return cleared._new(lambda b: b.conjugate(cleared.node), clean=True, length=self._tracer.slots, rotated=True)
 
     def sum_slots(self) -> SlotValue:
         """The sum of the vector's numbers, in every slot."""
@@ -481,24 +500,25 @@ class SlotValue(Refusals, NumpyCalls):
             total = total._new(lambda b: b.add(total.node, swapped), clean=False)
         return SlotValue(self._tracer, total.node, kind=self.kind, length=1, scalar=True, clean=False)
 
-    def sum(self, axis: int | None = None) -> SlotValue:
-        """The sum of all numbers, in every slot; of a matrix also over `axis` 0, of each column, or 1, of each row."""
-        return slot_matrix.total(self, axis)
+    def sum(self, axis: int | None = None, *, keepdims: bool = False) -> SlotValue:
+        """The sum of all numbers, in every slot; of a matrix also over `axis` 0, of each column, or 1, of each row. With `keepdims` a matrix stays one,
+        of one row or column."""
+        return slot_matrix.kept(slot_matrix.total(self, axis), axis, keepdims)
 
-    def mean(self, axis: int | None = None) -> SlotValue:
+    def mean(self, axis: int | None = None, *, keepdims: bool = False) -> SlotValue:
         """`sum`, divided by how many numbers there are in it."""
         if self._tracer.modulus is not None:
             raise refuse("integers modulo t have no mean; return the sum, and divide what is decrypted")
-        result = self.sum(axis)
+        result = self.sum(axis, keepdims=keepdims)
         return result * (result.length / self.length)
 
-    def var(self, axis: int | None = None, ddof: int = 0) -> SlotValue:
+    def var(self, axis: int | None = None, ddof: int = 0, *, keepdims: bool = False) -> SlotValue:
         """The variance, for two levels; `axis` as of `sum`, `ddof` as numpy has it: the squares are divided by so many fewer than there are."""
         if self._tracer.modulus is not None:
             raise refuse(
                 "integers modulo t have no variance; return the sums of x and of x * x, and divide what is decrypted"
             )
-        return slot_matrix.variance(self, axis, ddof)
+        return slot_matrix.kept(slot_matrix.variance(self, axis, ddof), axis, keepdims)
 
     def reshape(self, *shape: int | tuple[int, ...]) -> SlotValue:
         """The same numbers, row by row, as a matrix or a vector; -1 for a size that follows from the others. Free."""
@@ -516,38 +536,15 @@ class SlotValue(Refusals, NumpyCalls):
     def __iter__(self) -> Iterator[SlotValue]:
         if self.grid is None:
             raise refuse(
-                "slots are not gone through one by one; compute on all of them at once, or take ranges, x[i:j]"
+                "slots are not gone through one by one, which takes a rotation and more for each; compute on all of them at once, "
+                "x * x and x.sum(), or take one, x[i], or a range, x[i:j]"
             )
         return (self[row] for row in range(self.grid[0]))
 
     def __getitem__(self, index: Any) -> SlotValue:  # noqa: ANN401 - whatever the user writes
         if self.scalar:
             raise refuse(f"a single encrypted {self.kind} number has no elements; use a vector")
-        if self.grid is not None:
-            flat = self._viewed(self.length, None)
-            return slot_matrix.part(self, index, lambda start, stop: flat[start:stop])
-        ends = (index.start, index.stop) if isinstance(index, slice) and index.step in (None, 1) else ("",)
-        if not all(end is None or isinstance(end, int | np.integer) for end in ends):
-            raise refuse(
-                "slots are taken as ranges, x[i:j]; for one number in every slot, multiply with a vector that is 1 "
-                "there and 0 elsewhere, and sum_slots()"
-            )
-        start, stop, _ = index.indices(self.length)
-        if stop <= start:
-            raise refuse(f"x[{start}:{stop}] holds no slot; give a range within the {self.length} of {self.type}")
-        if start == 0:
-            return SlotValue(
-                self._tracer,
-                self.node,
-                kind=self.kind,
-                length=stop,
-                scalar=False,
-                clean=self._clean and stop == self.length,
-            )
-        # A rotation is of each row by itself.
-        slot_matrix.expect_room(self, self.length, f"x[{start}:{stop}] of {self.type}")
-        turned = self.rotate(start)
-        return SlotValue(self._tracer, turned.node, kind=self.kind, length=stop - start, scalar=False, clean=False)
+        return slot_parts.part(self, index)
 
     # -- polynomials ------------------------------------------------------------------------------------------------
 
@@ -594,6 +591,7 @@ class SlotValue(Refusals, NumpyCalls):
                 scalar=self.scalar,
                 clean=clean,
                 shape=self.grid,
+                rotated=self._rotated,
             )
         end = np.zeros(self._tracer.slots, dtype=np.asarray(number).dtype)
         end[self.length :] = number

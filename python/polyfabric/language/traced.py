@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..errors import InputError
+from .numpy_calls import NumpyCalls
+from .place import refuse
+from .shapes import expect_inputs
 
 if TYPE_CHECKING:
     from .. import _native
@@ -24,6 +27,8 @@ class TracedProgram(ABC):
     """The homomorphic program."""
     shapes: Shapes | SlotShapes
     """Its types, for values that go in and come out."""
+    function: Callable[..., Any] | None = None
+    """What it was traced of; nothing of a program that was read from its text."""
 
     def _begin(
         self, native: _native.Program | _native.SlotProgram, shapes: Shapes | SlotShapes, doc: str | None
@@ -82,8 +87,29 @@ class TracedProgram(ABC):
         return self.shaped(self.native.evaluate(self.flatten(inputs)))
 
     def __call__(self, /, *unnamed: Any, **inputs: Any) -> dict[str, Any]:  # noqa: ANN401 - values of the program's types
-        """`evaluate`, by keyword."""
+        """`evaluate`, by keyword. On encrypted values, within another program, it becomes a part of that, and gives its outputs there."""
         if unnamed:
             names = ", ".join(f"{name}=.." for name in self.inputs)
             raise InputError(f"{self.name}: inputs are given by name; write {self.name}({names})")
+        if any(isinstance(value, NumpyCalls) for value in inputs.values()):
+            return self._within(inputs)
         return self.evaluate(inputs)
+
+    def _within(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """What the function gives on encrypted values of another program."""
+        from .program import named
+
+        expect_inputs(self.name, inputs, self.inputs)
+        if self.function is None:
+            raise refuse(
+                f"{self.name} was read from its text, and is a part of no other program; call the function that it was made of"
+            )
+        for name, kind in self.inputs.items():
+            if name not in inputs:
+                raise refuse(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
+            value = inputs[name]
+            if isinstance(value, NumpyCalls) and not kind.takes(value.type):
+                castable = self.scheme == "tfhe" and value.type.length == kind.length and hasattr(kind, "bits")
+                remedy = f"cast it, as x.cast({kind!r})" if castable else f"declare what it is made of {kind!r}"
+                raise refuse(f"{self.name}: input {name!r} is {value.type}, but {kind} is needed; {remedy}")
+        return named(self.function(**inputs), self.function, None)

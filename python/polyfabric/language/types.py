@@ -38,7 +38,20 @@ BEYOND = {
 """Of types of slots alone, and what to write with TFHE."""
 
 
-class ElementKind:
+class NotCalled:
+    """Types that stand for themselves: `pf.Real`, not `pf.Real()`."""
+
+    def __call__(self, *given: object) -> NoReturn:
+        """Refused: calling makes nothing."""
+        more = (
+            ""
+            if not isinstance(self, SlotType) or self.modulus
+            else f", or .bounded({given[0] if given else 10}) of numbers beyond 1"
+        )
+        raise refuse(f"the type {self} is not called; leave the () away, with .vector(10) for a vector{more}")
+
+
+class ElementKind(NotCalled):
     """What types of TFHE have not, each refused with the way around."""
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -57,12 +70,26 @@ class Type(ElementKind):
     length: int = 1
     scalar: bool = field(default=True)
 
+    def takes(self, other: object) -> bool:
+        """Whether values of the type `other` are as many, and of a kind that computes as these."""
+        own = isinstance(other, Type) and other.element.kind == self.element.kind
+        return own and (other.length, other.scalar) == (self.length, self.scalar)  # type: ignore[attr-defined]
+
     def vector(self, length: int) -> Type:
         """A vector of `length` such elements."""
         return Type(self.element, whole("the length of a vector", length, 1, MOST_ELEMENTS), scalar=False)
 
     def __str__(self) -> str:
         return str(self.element) if self.scalar else f"{self.element} x {self.length}"
+
+    def __repr__(self) -> str:
+        lo, hi, step = self.element.bounds if self.element.kind == "integer" else (0, 0, 1)
+        kinds = {
+            "boolean": "pf.Bool",
+            "integer": f"pf.Int({lo}, {hi}{f', step={step}' if step > 1 else ''})",
+        }
+        named = kinds.get(self.element.kind) or f"pf.Torus({str(self.element).strip('torus[]')})"
+        return named if self.scalar else f"{named}.vector({self.length})"
 
 
 Bool = Type(ElementType.boolean())
@@ -98,6 +125,10 @@ class IntegerType(ElementKind):
     signed: bool = field(default=False, kw_only=True)
     length: int = field(default=1, kw_only=True)
     scalar: bool = field(default=True, kw_only=True)
+
+    def takes(self, other: object) -> bool:
+        """Whether values of the type `other` are such."""
+        return self == other
 
     def vector(self, length: int) -> IntegerType:
         """A vector of `length` such integers."""
@@ -148,6 +179,10 @@ class IntegerType(ElementKind):
         name = f"{'sint' if self.signed else 'uint'}{self.bits}"
         return name if self.scalar else f"{name} x {self.length}"
 
+    def __repr__(self) -> str:
+        named = f"pf.{'SInt' if self.signed else 'UInt'}({self.bits})"
+        return named if self.scalar else f"{named}.vector({self.length})"
+
 
 @dataclass(frozen=True)
 class TextType(IntegerType):
@@ -165,6 +200,9 @@ class TextType(IntegerType):
 
     def __str__(self) -> str:
         return f"text of {self.length} bytes"
+
+    def __repr__(self) -> str:
+        return f"pf.Text({self.length})"
 
 
 def text_bytes(text: str | bytes) -> bytes:
@@ -219,7 +257,7 @@ def is_packed(modulus: int | None) -> bool:
 
 
 @dataclass(frozen=True)
-class SlotType:
+class SlotType(NotCalled):
     """What CKKS and BGV compute on: numbers in the slots of one ciphertext. A `scalar` is one number in every slot."""
 
     kind: Literal["real", "complex", "residue"]
@@ -231,6 +269,10 @@ class SlotType:
     """CKKS: largest absolute value of an input, on which its precision rests."""
     shape: tuple[int, int] | None = None
     """Rows and columns of a matrix, which lies in the slots row by row."""
+
+    def takes(self, other: object) -> bool:
+        """Whether values of the type `other` are as many, of the same kind; bounds are of inputs alone."""
+        return isinstance(other, SlotType) and replace(other, bound=self.bound) == self
 
     def vector(self, length: int) -> SlotType:
         """A vector of `length` such numbers; slots beyond it hold zeros."""
@@ -273,6 +315,12 @@ class SlotType:
         if self.shape is not None:
             return f"{name} x {self.shape[0]} x {self.shape[1]}"
         return name if self.scalar else f"{name} x {self.length}"
+
+    def __repr__(self) -> str:
+        named = f"pf.{self.kind.capitalize()}" if self.modulus is None else f"pf.Mod({self.modulus})"
+        bounded = f".bounded({self.bound:g})" if self.modulus is None and self.bound != 1 else ""
+        shaped = f".matrix{self.shape}" if self.shape else "" if self.scalar else f".vector({self.length})"
+        return named + bounded + shaped
 
 
 Real = SlotType("real")

@@ -5,26 +5,22 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._native import ElementType, ProgramBuilder
 from . import integers as wide
-from . import slot_functions
+from . import slot_functions, slot_parts
 from .indices import picked
 from .instead import BITS, BRANCHES, ELEMENTS, Absences, membership, written
 from .integers import Integer, Text
 from .numpy_calls import Asked, NumpyCalls
 from .place import place, refuse, whole
+from .public_operands import Clear, Table, cast_remedy, integers, tabulated, two_encrypted
 from .slots import SlotValue
-from .types import FARTHEST, MOST_BITS, MOST_CAST, IntegerType, TextType, Type, UInt
-
-Clear: TypeAlias = "int | bool | Sequence[int] | NDArray[np.integer] | np.integer"
-Table: TypeAlias = "Sequence[int] | NDArray[np.integer] | Callable[[int], int]"
-
-_WIDEST_TABLE = 1 << 17
+from .types import FARTHEST, IntegerType, TextType, Type, UInt
 
 _WIDEST_SHIFT = 62
 
@@ -63,7 +59,7 @@ class Value(NumpyCalls):
 
     __slots__ = ("_tracer", "length", "node", "scalar")
     __hash__ = Absences.__hash__
-    METHODS = frozenset({"max", "min", "sum"})
+    METHODS = frozenset({"all", "any", "max", "min", "sum"})
 
     def __init__(self, tracer: Tracer, node: int, *, scalar: bool, length: int | None = None) -> None:
         self._tracer = tracer
@@ -102,7 +98,7 @@ class Value(NumpyCalls):
         raise refuse(f"an encrypted {self.element} {BRANCHES}{compared}")
 
     def __contains__(self, item: object) -> bool:
-        raise refuse(membership(item, not self.scalar, "functools.reduce(operator.or_, x == {item})"))
+        raise refuse(membership(item, not self.scalar, "(x == {item}).any()"))
 
     def __int__(self) -> int:
         raise refuse(f"an encrypted {self.element} is no Python integer; keep computing on it, and decrypt the output")
@@ -139,6 +135,10 @@ class Value(NumpyCalls):
             raise refuse("the operands belong to two different programs; use values of one program")
         return self._stretched(other.length), other._stretched(self.length)
 
+    def _numbers(self, other: Value) -> tuple[Value, Value]:
+        """Both of one length, as integers."""
+        return self._number()._with(other._number() if other._tracer is self._tracer else other)
+
     def _clear(self, other: Clear) -> tuple[Value, list[int]]:
         """This value and clear numbers, of equal length."""
         if isinstance(other, Integer):
@@ -153,20 +153,28 @@ class Value(NumpyCalls):
 
     # -- arithmetic ---------------------------------------------------------------------------------------------
 
+    def _number(self) -> Value:
+        """This value as an integer: of a Boolean 0 or 1, by one look-up, once however often it is computed with."""
+        if self.element.kind != "boolean":
+            return self
+        return self._once(
+            "number", self, lambda builder: builder.lookup(self.node, [(0, [0, 1])], None, ElementType.integer(0, 0))
+        )
+
     def __add__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
-            a, b = self._with(other)
+            a, b = self._numbers(other)
             return a._once("add", b, lambda builder: builder.add(a.node, b.node))
-        a, values = self._clear(other)
+        a, values = self._number()._clear(other)
         return a._new(lambda builder: builder.add_clear(a.node, values))
 
     __radd__ = __add__
 
     def __sub__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
-            a, b = self._with(other)
+            a, b = self._numbers(other)
             return a._once("sub", b, lambda builder: builder.sub(a.node, b.node))
-        a, values = self._clear(other)
+        a, values = self._number()._clear(other)
         return a._new(lambda builder: builder.add_clear(a.node, [-v for v in values]))
 
     def __rsub__(self, other: Clear) -> Value:
@@ -176,18 +184,21 @@ class Value(NumpyCalls):
         return self
 
     def __neg__(self) -> Value:
-        return self._new(lambda builder: builder.neg(self.node))
+        number = self._number()
+        return number._new(lambda builder: builder.neg(number.node))
 
     def __mul__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
             if other.node == self.node:
                 return lookup(self, lambda x: x * x)
+            if self.element.kind == other.element.kind == "boolean":
+                return (self & other)._number()
             # a·b = q(a+b) − q(a−b) with q(s) = ⌊s²/4⌋, since a+b and a−b have the same parity.
-            a, b = self._with(other)
+            a, b = self._numbers(other)
             product = lookup(a + b, lambda s: s * s // 4) - lookup(a - b, lambda s: s * s // 4)
             ends = [x * y for x in a._ends for y in b._ends]
             return product._within(min(ends), max(ends))
-        a, values = self._clear(other)
+        a, values = self._number()._clear(other)
         return a._new(lambda builder: builder.mul_clear(a.node, values))
 
     __rmul__ = __mul__
@@ -197,9 +208,13 @@ class Value(NumpyCalls):
             return self**exponent % modulus
         furthest = max(map(abs, self._ends))
         carried = next((power for power in range(1, 64) if furthest ** (power + 1) > _CARRIED), 64)
+        if isinstance(exponent, Value | Integer):
+            raise refuse(
+                "** takes a public exponent; of an encrypted one from 0 to 2, say, write pf.mux(y == 0, 1, pf.mux(y == 1, x, x ** 2))"
+            )
         power = whole("the exponent", exponent, 0, 64, advised=carried)
         if furthest**power > FARTHEST:
-            remedy = _cast_remedy(self, f"{{x}} ** {power}", [end**power for end in self._ends])
+            remedy = cast_remedy(self, f"{{x}} ** {power}", [end**power for end in self._ends])
             raise refuse(
                 f"the exponent is {power}, with which {self.element} goes beyond ±2^40; give an integer from 0 to {carried}{remedy}"
             )
@@ -266,7 +281,15 @@ class Value(NumpyCalls):
 
     __rtruediv__ = __truediv__
 
-    def __matmul__(self, other: Clear) -> Value:
+    def __matmul__(self, other: Value | Clear) -> Value:
+        if isinstance(other, Value):
+            if self.scalar or other.scalar:
+                raise refuse(
+                    f"@ takes vectors, and an operand is a single {(self if self.scalar else other).element}; use *"
+                )
+            return cast(Value, total(self * other))
+        if isinstance(other, Integer):
+            raise wide.mixed(other, self)
         matrix = integers(other)
         if matrix.ndim == 1:
             return self.__rmatmul__(matrix)
@@ -283,7 +306,8 @@ class Value(NumpyCalls):
             )
         terms = [[(int(c), int(row[c])) for c in np.flatnonzero(row)] for row in rows]
         bias = [0] * len(terms)
-        return self._new(lambda b: b.linear(self.node, self.length, terms, bias), scalar=matrix.ndim == 1)
+        number = self._number()
+        return number._new(lambda b: b.linear(number.node, self.length, terms, bias), scalar=matrix.ndim == 1)
 
     @property
     def _ends(self) -> tuple[int, int]:
@@ -380,6 +404,14 @@ class Value(NumpyCalls):
         """The sum of the elements: `pf.sum`."""
         return cast(Value, total(self))
 
+    def all(self) -> Value:
+        """Whether every Boolean of this vector is 1."""
+        return wide.folded(self, lambda a, b: a._gate("and", b), lambda parts: concat(*parts))
+
+    def any(self) -> Value:
+        """Whether a Boolean of this vector is 1."""
+        return wide.folded(self, lambda a, b: a._gate("or", b), lambda parts: concat(*parts))
+
     def max(self) -> Value:
         """The greatest element."""
         return wide.folded(self, maximum, lambda parts: concat(*parts))
@@ -406,99 +438,6 @@ class Value(NumpyCalls):
         self._tracer.builder.at(*place())
         self._tracer.builder.pin_step(self.node, steps)
         return self
-
-
-def integers(values: object) -> NDArray[np.int64]:
-    """`values` as an integer array; a float or a string is refused, and what no operation of small values takes."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise refuse("the rows of a clear operand have different lengths; give as many integers in each") from None
-    if array.dtype == bool:
-        array = array.astype(np.int64)
-    # Integers beyond 64 bits are Python's own.
-    if array.size and array.dtype in (object, np.uint64):
-        given = array.reshape(-1).tolist()
-        if all(isinstance(number, int) for number in given):
-            largest = max(given, key=abs)
-            if abs(largest) > FARTHEST:
-                wide_enough = (
-                    f"pf.UInt({largest.bit_length()})" if largest > 0 else f"pf.SInt({largest.bit_length() + 1})"
-                )
-                raise refuse(
-                    f"the clear operand {largest} is too large beside values of a few bits, which stay within ±2^40; give a smaller "
-                    f"one, or declare the values as integers of a width that holds it, as {wide_enough}"
-                )
-            array = np.asarray(given, dtype=np.int64).reshape(array.shape)
-    if array.size == 0:
-        # Of which numpy makes an array of floats, and Rust says what is empty.
-        array = array.astype(np.int64)
-    if not np.issubdtype(array.dtype, np.integer):
-        raise refuse(
-            f"clear operands are integers, not {type(values).__name__} ({array.dtype}); scale and round to integers first"
-        )
-    return array.astype(np.int64)
-
-
-def two_encrypted(op: str, a: Value, b: Value) -> str:
-    """Why two values of a few bits do not combine by `op`, and what does it."""
-    what = f"{op} of an encrypted {a.element} and an encrypted {b.element} is no look-up of one of them"
-    if "integer" not in (a.element.kind, b.element.kind) or a.element.kind != b.element.kind:
-        return f"{what}; give two integers, or a public number"
-    shifts, (low, high) = op in ("<<", ">>"), b._ends
-    if shifts and low < 0:
-        return f"{what}, and no amount is below 0; say so with .assume(pf.Int(0, {max(0, high)})), and cast both to pf.UInt(bits) or pf.SInt(bits)"
-    ends = [*a._ends, *(() if shifts else (low, high))]
-    signed = min(ends) < 0
-    bits = max((end if end >= 0 else ~end).bit_length() for end in ends) + signed
-    own = f"pf.{'SInt' if signed else 'UInt'}({max(1, bits)})"
-    amount = f"pf.UInt({max(1, high.bit_length())})" if shifts else own
-    return f"{what}; cast both, as x.cast({own}) {op} y.cast({amount})"
-
-
-def _tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
-    """(first operand, entries) of a table given as function or sequence, for the range of `value`."""
-    lo, hi, stride = value.element.bounds
-    if not callable(table):
-        if not (given := integers(table).tolist()):
-            raise refuse("the look-up table is empty; give one entry for each value of the operand")
-        return lo, _expect_near(value, lo, given)
-    if hi - lo >= _WIDEST_TABLE:
-        raise refuse(
-            f"a function over {lo} to {hi} has {hi - lo + 1} entries, more than the {_WIDEST_TABLE} of any parameter set; narrow the range first"
-        )
-    entries = [0] * (hi - lo + 1)
-    for operand in range(lo, hi + 1, stride):
-        result = table(operand)
-        if not isinstance(result, int | np.integer | np.bool_):
-            raise refuse(f"the function of a look-up gave {result!r} for {operand}; it must give an integer")
-        entries[operand - lo] = int(result)
-    return lo, _expect_near(value, lo, entries)
-
-
-def _expect_near(value: Value, lo: int, entries: list[int]) -> list[int]:
-    """The entries, none of them beyond what a look-up gives."""
-    for operand, entry in enumerate(entries, lo):
-        if abs(entry) > FARTHEST:
-            table = f"pf.Table([function(i) for i in range({len(entries)})], {{type}})[{{index}}]"
-            remedy = _cast_remedy(value, table, entries) if lo == 0 else ""
-            raise refuse(
-                f"the look-up gives {entry} for {operand}, beyond ±2^40; let it give smaller integers, or narrow the range of its operand"
-                f"{remedy}"
-            )
-    return entries
-
-
-def _cast_remedy(value: Value, written: str, results: list[int]) -> str:
-    """What gives `results`, which are beyond small values, by integers of any width: `written`, where a cast can be."""
-    lo, hi = value._ends
-    signed = min(lo, *results) < 0
-    bits = max((end if end >= 0 else ~end).bit_length() for end in (lo, hi, *results)) + signed
-    if value.element.kind == "torus" or hi - lo >= MOST_CAST or bits > MOST_BITS:
-        return ""
-    kind = f"pf.{'SInt' if signed else 'UInt'}({bits})"
-    index = f"x.cast(pf.UInt({max(1, hi.bit_length())}))"
-    return ", or write " + written.format(x=f"x.cast({kind})", type=kind, index=index)
 
 
 def _operand(what: str, value: object) -> str:
@@ -529,11 +468,11 @@ def lookup(
     if not isinstance(value, Value):
         raise refuse(_operand("look-up", value))
     if choice is None:
-        tables, chosen = [_tabulated(table, value)], None  # type: ignore[arg-type]
+        tables, chosen = [tabulated(table, value)], None  # type: ignore[arg-type]
     else:
         if callable(table):
             raise refuse("look-up: with choice, give a list of tables")
-        tables, chosen = [_tabulated(t, value) for t in table], [int(i) for i in integers(choice)]  # type: ignore[arg-type]
+        tables, chosen = [tabulated(t, value) for t in table], [int(i) for i in integers(choice)]  # type: ignore[arg-type]
     if result is not None and not isinstance(result, Type):
         raise refuse(f"look-up: result={result!r} is no type of small values; give one, as result=pf.Int(0, 7)")
     element = ElementType.boolean() if boolean else result.element if result else ElementType.integer(0, 0)
@@ -560,14 +499,16 @@ def sign(
     return value._new(lambda builder: builder.sign(value.node, boolean))
 
 
-def dot(weights: Clear | SlotValue, value: Value | SlotValue) -> Value | SlotValue:
-    """`weights @ value`; with CKKS and BGV, and of integers of any width, `weights` may be encrypted too."""
+def dot(weights: Clear | Value | SlotValue, value: Clear | Value | SlotValue) -> Value | SlotValue:
+    """`weights @ value`, one of which is encrypted, or both."""
     if isinstance(weights, Integer) or isinstance(value, Integer):
         return wide.dot(weights, value)  # type: ignore[arg-type, return-value]
     if isinstance(weights, SlotValue) and (weights.grid or getattr(value, "grid", None)):
         return weights @ value  # type: ignore[operator]
     if isinstance(weights, SlotValue):
         return (weights * value).sum_slots()
+    if isinstance(weights, Value):
+        return weights @ value  # type: ignore[operator]
     if not isinstance(value, Value | SlotValue):
         raise refuse(f"dot: the operands are public, {type(value).__name__} the second; give an encrypted vector")
     return value.__rmatmul__(weights)
@@ -578,10 +519,6 @@ def _elements(what: str, values: Sequence[object], instead: str) -> None:
     for value in values:
         if isinstance(value, SlotValue):
             raise refuse(f"{what}: CKKS and BGV have none; {instead}")
-        if isinstance(value, list | tuple):
-            raise refuse(
-                f"{what}: an operand is a {type(value).__name__}; give the values one by one, pf.{what}(a, b, ..)"
-            )
         if not isinstance(value, Value):
             raise refuse(f"{what}: an operand is {type(value).__name__}, but an encrypted value is needed")
 
@@ -593,17 +530,19 @@ def mux(
 
     Integers of any width (`pf.UInt`, `pf.SInt`) are chosen digit by digit, one look-up each.
     """
+    if isinstance(condition, SlotValue):
+        _elements("mux", (condition,), "with c of 0s and 1s, write c * a + (1 - c) * b")
+    if not isinstance(condition, Value | Integer):
+        raise refuse(
+            f"mux: the condition is {type(condition).__name__}, but an encrypted one is needed; by a public one c, of 0s and 1s, "
+            "write c * x + (1 - c) * y"
+        )
     if any(isinstance(value, Integer) for value in (condition, then, otherwise)):
         if isinstance(condition, Value):
             condition = condition.cast(UInt(1))
-        if not isinstance(condition, Integer):
-            raise refuse(f"mux: the condition is {type(condition).__name__}, but an encrypted one is needed")
         return wide.select(condition, then, otherwise)  # type: ignore[arg-type]
-    if isinstance(condition, Value) and any(
-        not isinstance(value, Value) or value.element.kind == "integer" for value in (then, otherwise)
-    ):
-        return _mux_integers(condition, then, otherwise)
-    _elements("mux", (condition, then, otherwise), "with c of 0s and 1s, write c * a + (1 - c) * b")
+    if any(not isinstance(value, Value) or value.element.kind == "integer" for value in (then, otherwise)):
+        return _mux_integers(condition, then, otherwise)  # type: ignore[arg-type]
     length = max(condition.length, then.length, otherwise.length)
     c, t, o = (v._stretched(length) for v in (condition, then, otherwise))
     return c._new(lambda builder: builder.mux(c.node, t.node, o.node))
@@ -666,12 +605,31 @@ def xnor(a: Value | Clear, b: Value | Clear) -> Value:
 
 
 def concat(*values: Value) -> Value:
-    """The elements of all operands, one after the other."""
+    """The elements of all operands, one after the other; of CKKS and BGV also the rows of matrices. Free, but for a level of a single number in slots."""
     if not values:
         raise refuse("concat: no operand; give at least one value")
     if all(isinstance(value, Integer) for value in values):
         return wide.joined(values)  # type: ignore[arg-type, return-value]
-    _elements("concat", values, "rotate each to its place, in a program of enough slots=, and add them")
+    if all(isinstance(value, SlotValue) for value in values):
+        return slot_parts.concat(cast("Sequence[SlotValue]", values))  # type: ignore[return-value]
+    encrypted = [value for value in values if isinstance(value, Value | Integer | SlotValue)]
+    for value in values:
+        if isinstance(value, list | tuple):
+            raise refuse(
+                f"concat: an operand is a {type(value).__name__}; give the values one by one, pf.concat(a, b, ..)"
+            )
+        if not isinstance(value, Value | Integer | SlotValue):
+            public = f", as {value!r} + x[:1] - x[:1]" if encrypted and isinstance(value, int | float) else ""
+            raise refuse(f"concat: an operand is {type(value).__name__}, but an encrypted value is needed{public}")
+    if any(isinstance(value, SlotValue) for value in encrypted):
+        raise refuse("concat: a value of TFHE and one of CKKS or BGV do not combine; write one program for each scheme")
+    other = next(
+        (value for value in encrypted if isinstance(value, Integer) != isinstance(encrypted[0], Integer)), None
+    )
+    if other is not None:
+        raise refuse(
+            f"concat: {encrypted[0].type} and {other.type} are of different kinds; cast those of a few bits, as x.cast(pf.UInt(8))"
+        )
     return values[0]._new(lambda builder: builder.concat([v.node for v in values]), scalar=False)
 
 

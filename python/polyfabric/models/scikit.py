@@ -95,6 +95,10 @@ def from_sklearn(
     Of networks: `degree` is that of the polynomials in the place of activations, on the intervals that `rows` show, widened by `margin`;
     a row that leads beyond one is refused before it is encrypted. `batch` rows are in one ciphertext.
     """
+    if isinstance(model, type):
+        raise InputError(
+            f"from_sklearn: {model.__name__} is a class; give a model of it that is fitted, {model.__name__}().fit(X, y)"
+        )
     own, transformers = _last(model)
     name = type(own).__name__
     if name not in INSTEAD and not hasattr(own, "predict"):
@@ -148,7 +152,7 @@ def _last(model: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401 - any estimator
         name = type(step).__name__
         if name not in (*SCALERS, *PROJECTIONS):
             raise ProgramError(
-                f"from_sklearn: the pipeline has a {name}, which is not a linear map; let the client apply it before encryption, "
+                f"from_sklearn: the pipeline has a {name}, which is none of the linear maps that are taken; let the client apply it before encryption, "
                 f"and give the steps behind it, or use {', '.join((*SCALERS, *PROJECTIONS))}"
             )
     return steps[-1], steps[:-1]

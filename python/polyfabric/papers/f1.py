@@ -17,9 +17,7 @@ from ..progress import ProgressHook
 from ..reports import units
 from ..schemes.slots import SlotPlan
 from .f1_figures import (
-    AUTHORS_PROGRAM,
     FIGURE_10,
-    PROGRAM,
     beside_figure_9,
     figure_9,
     figure_10,
@@ -28,7 +26,8 @@ from .f1_figures import (
     units_at_work,
     utilisation,
 )
-from .rows import failed, predicted
+from .f1_worth import AUTHORS_PROGRAM, TIME_UNKNOWN, UNKNOWN, of_program
+from .rows import Reading, failed
 
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
@@ -37,11 +36,11 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     Beside it stand the key switch that the compiler chooses, some by name, the crossbars' other reading, and what memory alone would take."""
     machine = machines.load("f1")
     rows, variants = [], []
-    busy: dict[str, float] = {}
+    busy: dict[str, tuple[str, float]] = {}
     programs = paper_programs()
     for done, (cell, build, parameters) in enumerate(programs):
         give_memory_back()
-        name = cell.removeprefix("table3.")
+        name = _name(cell)
         if progress is not None:
             progress(f"compile {name.replace('_', '-')}", done, len(programs))
         try:
@@ -50,7 +49,9 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
             lost = [cell, *beside_figure_9(name), *(["section8.highest"] if name == FIGURE_10 else [])]
             rows += [failed(each, error) for each in lost]
             continue
-        rows.append(predicted(cell, report["seconds"] * 1e3, _composition(planned, report), readings=PROGRAM))
+        reason = _composition(planned, report)
+        reason = f"{TIME_UNKNOWN}; {reason}" if name in UNKNOWN else reason
+        rows.append(of_program(name, cell, report["seconds"] * 1e3, reason))
         rows.append(_memory_alone(cell, program.name, report))
         rows += _compilers_choice(cell, program, parameters, machine)
         for key_switch in _BY_NAME.get(cell, ()):
@@ -60,10 +61,15 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
         rows += figure_9(name, program.name, report)
         if name == FIGURE_10:
             rows += figure_10(machine, program.name, machine.simulate(planned))
-        busy[program.name] = units_at_work(machine, report)
+        busy[name] = (program.name, units_at_work(machine, report))
         if cell not in _TOO_LARGE:
             variants += table_5(name, machine, planned, report["seconds"])
     return rows + utilisation(busy) + variants + table_5_means(variants)
+
+
+def _name(cell: str) -> str:
+    """A program, as the cells of the paper's other tables have it."""
+    return cell.removeprefix("table3.")
 
 
 def paper_programs() -> list[tuple[str, Callable[[], SlotProgram], str]]:
@@ -97,7 +103,7 @@ def _memory_alone(cell: str, what: str, report: dict[str, Any]) -> dict[str, Any
     """The row beside a program's: what its traffic takes at the memory's full rate."""
     place = ["Table 3", f"{what}: memory traffic alone", "ms"]
     milliseconds = 1e3 * report["seconds"] * report["utilisation"]["hbm"]
-    return predicted(cell, milliseconds, "the time in which its channels are at work", place, readings=PROGRAM)
+    return of_program(_name(cell), cell, milliseconds, "the time in which its channels are at work", place)
 
 
 def _compilers_choice(
@@ -119,10 +125,10 @@ def _compilers_choice(
         f"key switch {choice['name']} by the least estimate (ms): {', '.join(estimates)}; "
         f"{units.security(security)} bits of security; {_composition(planned, report)}"
     )
-    made = predicted(cell, report["seconds"] * 1e3, reason, place, readings=PROGRAM)
+    made = of_program(_name(cell), cell, report["seconds"] * 1e3, reason, place)
     place = ["Table 3", f"{program.name}: estimate of the compiler's key switch, {choice['name']}", "ms"]
     reason = "of the groups by units, ports and memory, before there is a schedule"
-    return [made, predicted(cell, seconds[choice["name"]] * 1e3, reason, place, readings=PROGRAM)]
+    return [made, of_program(_name(cell), cell, seconds[choice["name"]] * 1e3, reason, place)]
 
 
 _BY_NAME = {
@@ -147,22 +153,22 @@ def _by_name(
     hints = report["traffic_bytes"]["hints"] / 2**20
     hints_place = ["Table 3", f"{what}: key-switch hints, compulsory", "MiB"]
     return [
-        predicted(cell, report["seconds"] * 1e3, reason, place, readings=PROGRAM),
+        of_program(_name(cell), cell, report["seconds"] * 1e3, reason, place),
         _memory_alone(cell, what, report),
-        predicted(cell, hints, "each hint once", hints_place, readings=PROGRAM),
+        of_program(_name(cell), cell, hints, "each hint once", hints_place),
     ]
 
 
 def _other_crossbars(cell: str, program: SlotProgram, parameters: str) -> dict[str, Any]:
     """The row beside a program's: the same if a read of a bank or of a register file serves one cluster."""
     place = ["Table 3", f"{program.name}: crossbar=one", "ms"]
-    reading = {"name": "crossbar=one", "evidence": "no section speaks of one read for several clusters"}
+    reading: Reading = {"name": "crossbar=one", "evidence": "no section speaks of one read for several clusters"}
     try:
         _, planned, report = _compiled(program, parameters, machines.load("f1", ["crossbar=one"]), "set")
     except Error as error:
         return failed(cell, error, place)
-    readings = [AUTHORS_PROGRAM, reading]
-    return predicted(cell, report["seconds"] * 1e3, _composition(planned, report), place, readings=readings)
+    made_of, readings = _composition(planned, report), [AUTHORS_PROGRAM, reading]
+    return of_program(_name(cell), cell, report["seconds"] * 1e3, made_of, place, readings)
 
 
 _TOO_LARGE = ("table3.lola_cifar",)

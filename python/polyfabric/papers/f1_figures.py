@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Error, IntractableError
 from ..machines import Machine
-from .rows import failed, predicted, untold
+from .f1_worth import PROGRAM, of_program, of_programs
+from .rows import Reading, failed, untold
 
 if TYPE_CHECKING:
     from .. import _native
@@ -40,29 +41,15 @@ _VARIANTS: dict[str, dict[str, Any]] = {
 _COMPUTATION = ("ntt", "automorphism", "multiply", "add")
 """Components that compute; the others move data."""
 
-AUTHORS_PROGRAM: dict[str, str | None] = {
-    "name": "a program of ours after the paper's source",
-    "evidence": "section 7 names the sources; the authors' programs and parameters are not public",
-}
-CROSSBAR: dict[str, str | None] = {
-    "name": "crossbar=several",
-    "evidence": (
-        "section 6: bit-sliced crossbars; section 3: switches that change their configuration independently; chosen for table 4, after its "
-        "times and table 3's were seen; table 3 has crossbar=one beside"
-    ),
-}
-PROGRAM = [AUTHORS_PROGRAM, CROSSBAR]
-"""The readings under which every number of a whole program holds."""
-
-_VARIANT: dict[str, str | None] = {
+_VARIANT: Reading = {
     "name": "slow units and CSR as the project has them",
     "evidence": "section 8.3 names HEAX, a serial memory and Goodman's scheduler, and prints no more of them",
 }
-_IDLE = {
+_IDLE: Reading = {
     "name": "three tenths of a component's power always flow",
     "evidence": "an assumption: nothing published divides the power",
 }
-_ENCODING = {
+_ENCODING: Reading = {
     "name": "the model's own encoding of instructions",
     "evidence": "an assumption: section 3 gives its form alone",
 }
@@ -77,11 +64,11 @@ def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any
 
     def mebibytes(label: str, size: int, reason: str) -> dict[str, Any]:
         place = ["Figure 9a", f"{name}, {label}", "MiB"]
-        return predicted("figure9a", size / 2**20, reason, place, readings=PROGRAM)
+        return of_program(cell, "figure9a", size / 2**20, reason, place)
 
     def watts(label: str, joule: float, reason: str) -> dict[str, Any]:
         place = ["Figure 9b", f"{name}, {label}", "W"]
-        return predicted("figure9b", joule / seconds, reason, place, readings=[*PROGRAM, _IDLE])
+        return of_program(cell, "figure9b", joule / seconds, reason, place, [*PROGRAM, _IDLE])
 
     rows = [
         mebibytes(label, traffic[key], f"{traffic[key] / total:.1%} of the traffic") for key, label in _CLASSES.items()
@@ -106,19 +93,19 @@ def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any
         if None not in computing:
             share = 100 * sum(computing) / report["energy_j"]
             reason = "power of units over that of chip and memory"
-            rows.append(predicted(f"figure9b.computation.{cell}", share, reason, readings=[*PROGRAM, _IDLE]))
+            own, given = f"figure9b.computation.{cell}", [*PROGRAM, _IDLE]
+            rows.append(of_program(cell, own, share, reason, readings=given, stated=True))
     hints = 100 * (traffic["hints"] + traffic["hints_again"]) / total
     if cell in HINTS_DOMINATE:
         reason = "hints, loaded once or again, over all traffic"
-        rows.append(predicted(f"figure9a.hints.{cell}", hints, reason, readings=PROGRAM))
+        rows.append(of_program(cell, f"figure9a.hints.{cell}", hints, reason, stated=True))
     else:
         reason, place = "hints, loaded once or again, over all traffic", ["Figure 9a", f"{name}, share of hints", "%"]
-        rows.append(predicted("figure9a", hints, reason, place, readings=PROGRAM))
+        rows.append(of_program(cell, "figure9a", hints, reason, place))
     rows += _not_compulsory(cell, name, report)
     fetched = 100 * traffic["instructions"] / total
     place = ["Section 3", f"{name}: instruction fetches' share of the memory traffic", "%"]
-    readings = [*PROGRAM, _ENCODING]
-    rows.append(predicted("section3.fetch", fetched, "all streams, once", place, readings=readings))
+    rows.append(of_program(cell, "section3.fetch", fetched, "all streams, once", place, [*PROGRAM, _ENCODING]))
     return rows
 
 
@@ -140,7 +127,7 @@ def _not_compulsory(cell: str, name: str, report: dict[str, Any]) -> list[dict[s
         own = share == ("intermediates" if cell in INTERMEDIATES_CONSUME else "not_compulsory")
         place = None if own else ["Figure 9a", f"{name}, {label}", "%"]
         id_ = f"figure9a.{share}.{cell}" if own else "figure9a"
-        rows.append(predicted(id_, 100 * size / traffic["total"], reason, place, readings=PROGRAM))
+        rows.append(of_program(cell, id_, 100 * size / traffic["total"], reason, place, stated=own))
     return rows
 
 
@@ -151,16 +138,17 @@ def units_at_work(machine: Machine, report: dict[str, Any]) -> float:
     return 100.0 * at_work / sum(counts.values())
 
 
-def utilisation(busy: dict[str, float]) -> list[dict[str, Any]]:
-    """Rows of section 8.2: the mean over the programs, and each beside it."""
+def utilisation(busy: dict[str, tuple[str, float]]) -> list[dict[str, Any]]:
+    """Rows of section 8.2: the mean over the programs, and each beside it. `busy` has by cells of table 3 what a program is called and its share."""
     if not busy:
         return []
     cell, reason = "section8.utilisation", "share of the units' cycles in which they take elements up"
-    mean = predicted(
-        cell, sum(busy.values()) / len(busy), f"mean over {len(busy)} programs; {reason}", readings=PROGRAM
-    )
-    places = {name: ["Section 8.2", f"{name}: utilisation of the functional units", "%"] for name in busy}
-    return [mean, *(predicted(cell, share, reason, places[name], PROGRAM) for name, share in busy.items())]
+    mean = sum(share for _, share in busy.values()) / len(busy)
+    rows = [of_programs([*busy], cell, mean, f"mean over {len(busy)} programs; {reason}")]
+    for program, (name, share) in busy.items():
+        place = ["Section 8.2", f"{name}: utilisation of the functional units", "%"]
+        rows.append(of_program(program, cell, share, reason, place))
+    return rows
 
 
 FIGURE_10 = "lola_mnist"
@@ -187,7 +175,7 @@ def figure_10(machine: Machine, name: str, report: Report) -> list[dict[str, Any
     for kind, shares in curves.items():
         for at, share in zip(_MIDDLES, shares, strict=True):
             place = ["Figure 10", f"{name}, {kind}, around {at:g} % of the time", "%"]
-            row = predicted("figure10", share, "share of its cycles in this part", place, readings=PROGRAM)
+            row = of_program(FIGURE_10, "figure10", share, "share of its cycles in this part", place)
             rows.append({**row, "point": {"curve": kind, "axis": "time of the program", "unit": "% of it", "at": at}})
     at_work = [
         sum(counts[kind] * curves[kind][part] for kind in _COMPUTATION) / sum(counts.values())
@@ -195,7 +183,8 @@ def figure_10(machine: Machine, name: str, report: Report) -> list[dict[str, Any
     ]
     most = max(at_work)
     reason = f"the middle of the one of {_WINDOWS} equal parts with {most:.1f} % of the units at work; the last has {at_work[-1]:.1f} %"
-    return [predicted("section8.highest", _MIDDLES[at_work.index(most)], reason, readings=PROGRAM), *rows]
+    where = _MIDDLES[at_work.index(most)]
+    return [of_program(FIGURE_10, "section8.highest", where, reason, stated=True), *rows]
 
 
 def _means(shares: list[float]) -> list[float]:
@@ -236,7 +225,8 @@ def table_5(
             continue
         mebibytes = report["traffic_bytes"]["total"] / 2**20
         reason = f"{1e3 * report['seconds']:.3g} ms against {1e3 * seconds:.3g} ms; {mebibytes:,.0f} MiB of traffic"
-        rows.append(predicted(name, report["seconds"] / seconds, reason, readings=[*PROGRAM, _VARIANT]))
+        slowdown = report["seconds"] / seconds
+        rows.append(of_program(cell, name, slowdown, reason, readings=[*PROGRAM, _VARIANT]))
     return rows
 
 
@@ -244,9 +234,13 @@ def table_5_means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows `table5.gmean.*` over the programs of `rows` that could be timed."""
     means = []
     for column in _VARIANTS:
-        slowdowns = [row["value"] for row in rows if row["id"].endswith(f".{column}") and row["value"] is not None]
+        slowdowns = {
+            row["id"].split(".")[1]: row["value"]
+            for row in rows
+            if row["id"].endswith(f".{column}") and row["value"] is not None
+        }
         if slowdowns:
             reason = f"geometric mean over {len(slowdowns)} programs; the published one is over seven"
-            readings = [*PROGRAM, _VARIANT]
-            means.append(predicted(f"table5.gmean.{column}", geometric_mean(slowdowns), reason, readings=readings))
+            mean, readings = geometric_mean(slowdowns.values()), [*PROGRAM, _VARIANT]
+            means.append(of_programs([*slowdowns], f"table5.gmean.{column}", mean, reason, readings))
     return means

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .rows import Reading
+
 Row = dict[str, Any]
-Reading = dict[str, str | None]
 
 KNOWN = "calibrated: the choice was added when the default's time was known; the default was not changed"
 """Of a row of such a choice."""

@@ -15,12 +15,11 @@ from .. import machines, rounds
 from ..apps import lenet, resnet20
 from ..errors import Error
 from .osiris_choices import OF_RESNET, TIME_KNOWN, Beside, Choice
-from .osiris_roofline import ALL_MULTIPLIERS, LANES, TWO_A_BUTTERFLY, Multiplications, named, no_point, roofline
+from .osiris_roofline import ALL_MULTIPLIERS, LANES, TWO_A_BUTTERFLY, Multiplications, no_point, roofline
 from .osiris_timing import HOISTING, planned, unwarned
-from .rows import calibrated, failed, predicted, untold
+from .rows import Reading, calibrated, failed, named, predicted, untold
 
 Row = dict[str, Any]
-Reading = dict[str, str | None]
 
 _LENET = (
     f"{TIME_KNOWN}; a program of ours of section VI's four layers, as in Orion, CHET and EVA, whose network takes the seven levels of set II; frames of 32 x 32 "

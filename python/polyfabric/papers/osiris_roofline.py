@@ -13,13 +13,11 @@ from math import log2
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Error
-from .rows import calibrated, failed, predicted
+from .rows import Reading, calibrated, failed, named, predicted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Reading = dict[str, str | None]
 
 TWO_A_BUTTERFLY: Reading = {
     "name": "a butterfly counts two multiplications",
@@ -116,11 +114,6 @@ def roofline(
 def no_point(name: str, hoisting: str, bandwidth: str, error: Error) -> dict[str, Any]:
     """The row of a schedule that gives nothing but points of the figure, and failed."""
     return failed("figure13", error, ["Figure 13", f"{name}, {hoisting} hoisting, {bandwidth[0]} TB/s: {COUNT}", "G"])
-
-
-def named(readings: Sequence[Reading]) -> list[str]:
-    """The names of readings, for the reason of a row that is calibrated, which has none."""
-    return [str(reading["name"]) for reading in readings]
 
 
 def least_and_most(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

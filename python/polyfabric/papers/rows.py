@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import Error
+
+Reading = dict[str, str | None]
+"""Its name, and what speaks for it besides the result."""
 
 
 def predicted(
@@ -12,7 +16,7 @@ def predicted(
     value: float,
     reason: str,
     beside: list[str] | None = None,
-    readings: list[dict[str, str | None]] | None = None,
+    readings: list[Reading] | None = None,
 ) -> dict[str, Any]:
     """A row of the comparison: a published cell's, or one `beside` it with its table, name and unit. It is predicted, under `readings`
     if there are some: each with its name and what speaks for it besides the result."""
@@ -25,6 +29,11 @@ def calibrated(cell: str, value: float, reason: str, beside: list[str] | None = 
     """A row with a choice that was made by somebody who knew what was published: a published cell's, or one `beside` it."""
     row = {"id": cell, "beside": beside, "value": value, "kind": "calibrated", "readings": []}
     return {**row, "reason": reason}
+
+
+def named(readings: Sequence[Reading]) -> list[str]:
+    """The names of readings, for the reason of a row that is calibrated, which has none."""
+    return [str(reading["name"]) for reading in readings]
 
 
 def identical(cell: str, value: float, reason: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +18,22 @@ if TYPE_CHECKING:
 KINDS = ("simulation", "cost", "slot cost", "operations", "reproduction", "exploration", "comparison", "trials")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """What a simulation, a cost estimate, a comparison with a paper or of machines, or a sweep found."""
 
     kind: str
     """One of `KINDS`."""
     data: dict[str, Any]
-    trace: Callable[[], str] | None = field(default=None, repr=False)
+    trace: Callable[[], str] | None = None
     """Draws the timeline, as Chrome trace-event JSON."""
+
+    def __repr__(self) -> str:
+        of = self.data.get("program")
+        return f"<{self.kind} report{f' of {of}' if isinstance(of, str) else ''}: print it, or take its .table(), .to_dict(), .plot(), .save(folder)>"
+
+    def __str__(self) -> str:
+        return self.table().rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """The data."""

@@ -97,24 +97,21 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
         # For want of room on the chip: what comes again, and intermediate values.
         traffic.append(("not compulsory", f"{bytes_text(again)} ({percent(again / max(total, 1))})"))
     tables.append(Rows("traffic to memory", ("class", "bytes"), traffic))
-    tables.append(
-        Rows(
-            "area and energy by component",
-            ("component", "area", "full power", "kind", "active", "energy"),
-            [
-                (
-                    words(c["name"]),
-                    scaled_area(c["area_mm2"]),
-                    scaled(c["full_power_w"], "W"),
-                    c["kind"],
-                    percent(c["activity"]),
-                    scaled(c["energy_j"], "J"),
-                )
-                for c in d["components"]
-            ],
-        )
-    )
+    if d["components"]:
+        columns = ("component", "area", "full power", "kind", "active", "energy")
+        tables.append(Rows("area and energy by component", columns, [_component(c) for c in d["components"]]))
     return tables
+
+
+def _component(c: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        words(c["name"]),
+        scaled_area(c["area_mm2"]),
+        scaled(c["full_power_w"], "W"),
+        c["kind"],
+        percent(c["activity"]),
+        scaled(c["energy_j"], "J"),
+    )
 
 
 def utilisation(d: dict[str, Any]) -> list[tuple[str, float]]:

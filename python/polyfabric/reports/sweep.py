@@ -28,9 +28,10 @@ def rows(d: dict[str, Any]) -> list[Rows]:
         for p in best
     ]
     axes = tuple(_short(key) for key in d["axes"])
+    base = "the first point with a result" if "error" in d["points"][0] else f"{d['machine']} itself"
     note = (
         f"of {len(d['points'])} points; performance is the geometric mean over {', '.join(d['programs'])} of the speed over that "
-        f"of {d['machine']} itself. Area: the file's components, as their counts and sizes follow its figures"
+        f"of {base}. Area: the file's components, as their counts and sizes follow its figures"
     )
     tables = [
         Rows(
@@ -59,7 +60,13 @@ def _short(key: str) -> str:
 def _values(d: dict[str, Any], point: dict[str, Any]) -> tuple[str, ...]:
     """A point's values on the axes."""
     values = [point["values"][key] for key in d["axes"]]
-    return tuple(value if isinstance(value, str) else f"{value:g}" for value in values)
+    return tuple(_value(value) for value in values)
+
+
+def _value(value: float | str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _found(d: dict[str, Any]) -> list[dict[str, Any]]:

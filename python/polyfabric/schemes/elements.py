@@ -122,7 +122,7 @@ class ElementContext(Context):
         return ciphertexts.save(self.parameters, self.signature, outputs, name, path)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ElementPlan(Plan):
     """A program of TFHE, the parameter set that carries it, and its kernel program."""
 
@@ -351,11 +351,11 @@ class ElementPlan(Plan):
         return ElementResult(**common(self, done), bound=self.bounds(), sizes=sizes)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ElementResult(RunResult):
     """What an execution of TFHE gave."""
 
-    plan: ElementPlan = field(repr=False)
+    plan: ElementPlan
 
     @property
     def noise(self) -> ElementNoise:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..computer import available_bytes, cores
-from ..errors import RunError
+from ..errors import InputError, RunError
 from ..reports import Report
-from ..reports.units import bytes_text
+from ..reports.units import bytes_text, scaled
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
 
 if TYPE_CHECKING:
@@ -83,6 +83,10 @@ class Plan(ABC):
     """What of that is keys, in words."""
     work: dict[str, int]
     """How many look-ups an execution has, or operations on slots."""
+
+    def __repr__(self) -> str:
+        place = "this computer" if self.machine is None else self.machine.name
+        return f"<plan of {self.program.name} with {self.parameters.name}, for {place}>"
 
     @classmethod
     @abstractmethod
@@ -189,7 +193,7 @@ class Plan(ABC):
         """An execution, compared with what it should give."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult(ABC):
     """The answer, the answer expected, and what the execution took."""
 
@@ -207,12 +211,24 @@ class RunResult(ABC):
     seconds: dict[str, float]
     sizes: dict[str, int]
     """Bytes of the server's keys and of the ciphertexts."""
-    plan: Plan = field(repr=False)
-    keys: Keys = field(repr=False)
-    simulation: Report | None = field(default=None, repr=False)
+    plan: Plan
+    keys: Keys
+    simulation: Report | None = None
     """What the machine takes; nothing for a run on this computer."""
     rounding: float = 0.0
     """What the clear program's own rounding may leave of a 0, with CKKS."""
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(f"{name} = {value!s:.200}" for name, value in self.outputs.items())
+        seconds = ", ".join(f"{step} {scaled(taken, 's')}" for step, taken in self.seconds.items())
+        verdict = "correct" if self.correct else "not correct"
+        return f"<{self.program} on {self.on} with {self.parameters}: {outputs}; {verdict}; {seconds}>"
+
+    def __getitem__(self, output: str) -> Any:  # noqa: ANN401 - as its program shapes it
+        """The output of that name."""
+        if output not in self.outputs:
+            raise InputError(f"{self.program} has no output {output!r}; it has {', '.join(self.outputs)}")
+        return self.outputs[output]
 
     @property
     def correct(self) -> bool:

@@ -155,7 +155,7 @@ class SlotContext(Context):
         return ciphertexts.save(self.signature, outputs, name, path)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlotPlan(Plan):
     """A program of CKKS or BGV, the parameter set that carries it, and what running it takes."""
 
@@ -410,11 +410,11 @@ class SlotPlan(Plan):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SlotResult(RunResult):
     """What an execution of CKKS or BGV gave."""
 
-    plan: SlotPlan = field(repr=False)
+    plan: SlotPlan
     distance: dict[str, float]
     """By output: the largest distance of a slot from what the true functions give, in place of the polynomials that approximate them; nothing if
     the program approximates none."""

@@ -12,6 +12,7 @@ use client::{Client, SET_I, SMALL};
 use gates::{Board, Gates, Place};
 use polyfabric_machines::description;
 use std::error::Error;
+use std::ops::RangeInclusive;
 
 /// A glider, in the middle of `size` x `size` cells.
 fn glider(size: usize) -> Vec<bool> {
@@ -40,13 +41,16 @@ fn show(cells: &[bool], size: usize) {
     }
 }
 
+/// What `text` gives for `name`.
+fn number(name: &str, text: &str, known: RangeInclusive<usize>) -> Result<usize, String> {
+    let told = || format!("{name} is {text:?}; give {} to {}", known.start(), known.end());
+    text.parse().ok().filter(|number| known.contains(number)).ok_or_else(told)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let word = |index: usize, otherwise: &str| words.get(index).map_or(otherwise.to_owned(), String::clone);
-    let (size, generations): (usize, usize) = (word(1, "8").parse()?, word(2, "2").parse()?);
-    if !(3..=64).contains(&size) {
-        return Err(format!("a board of {size} x {size} cells; give 3 to 64").into());
-    }
+    let (size, generations) = (number("SIZE", &word(1, "8"), 3..=64)?, number("GENERATIONS", &word(2, "2"), 1..=1000)?);
     let set = match word(3, "set-I").as_str() {
         "set-I" => SET_I,
         "small" => SMALL,

@@ -20,11 +20,20 @@ use protocol::{Answer, Request};
 use side::Side;
 use std::io::{BufRead, Write};
 
+/// As `Cargo.toml` has it: a test holds that.
+const TFHE_RS: &str = "1.8.2";
+
 /// Name, version, and the instruction sets of this build: its transforms choose at run time, the rest of it was compiled for one processor.
 fn version() -> String {
     let transforms = if cfg!(feature = "avx512") { "AVX-512" } else { "AVX2" };
-    let rest = if cfg!(target_feature = "avx512f") { "AVX-512" } else { "AVX2" };
-    format!("tfhe-rs 1.8.2, transforms up to {transforms}, the rest compiled for {rest}")
+    let rest = if cfg!(target_feature = "avx512f") {
+        "AVX-512"
+    } else if cfg!(target_feature = "avx2") {
+        "AVX2"
+    } else {
+        "any processor of this architecture"
+    };
+    format!("tfhe-rs {TFHE_RS}, transforms up to {transforms}, the rest compiled for {rest}")
 }
 
 /// Keys in use.

@@ -7,18 +7,19 @@ mod tests;
 mod transforms;
 
 use crate::BenchError;
-use crate::clock::{Clock, median};
+use crate::clock::Clock;
 use crate::errors::Errors;
 use crate::ours::Keys;
 use crate::protocol::CardSet;
-use crate::report;
 use crate::set::Set;
 use crate::side::Side;
 use peaks::Peaks;
 use peer::{CardPeer, PeerRow, shared};
+use polyfabric_bench_common::median;
 use polyfabric_runtime::gpu::{Cuda, Device, multiply_adds};
 use polyfabric_schemes::tfhe::{KeyUnrolling, sets};
 use serde::Serialize;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 pub use transforms::Transform;
@@ -29,17 +30,17 @@ pub struct Arguments {
     #[arg(long = "set")]
     sets: Vec<String>,
     /// Ciphertexts of a batch; may be given more than once.
-    #[arg(long = "batch", default_values_t = [1, 16, 128, 1024, 4096, 16384])]
-    batches: Vec<usize>,
+    #[arg(long = "batch", default_values = ["1", "16", "128", "1024", "4096", "16384"])]
+    batches: Vec<NonZeroUsize>,
     /// Secret bits that an iteration consumes, 1 or 2; may be given more than once.
     #[arg(long = "key-bits", default_values_t = [1, 2])]
     key_bits: Vec<u32>,
     /// The same for the peer, on sets whose keys they divide.
-    #[arg(long = "peer-key-bits", default_values_t = [1, 2, 4])]
-    peer_key_bits: Vec<usize>,
+    #[arg(long = "peer-key-bits", default_values = ["1", "2", "4"])]
+    peer_key_bits: Vec<NonZeroUsize>,
     /// Timed runs of each batch; the medians are reported.
-    #[arg(long, default_value_t = 5)]
-    pub runs: usize,
+    #[arg(long, default_value = "5")]
+    pub runs: NonZeroUsize,
 }
 
 /// One set and batch on the card.
@@ -105,7 +106,7 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
     println!("{}", version.as_deref().unwrap_or("no peer: Polyfabric alone"));
     let mut results = Results {
         card: card.name().to_owned(),
-        time: report::now(),
+        time: polyfabric_bench_common::now(),
         peaks,
         transforms,
         rows: Vec::new(),
@@ -128,8 +129,8 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
             let unrolling = KeyUnrolling::new(key_bits)?;
             let keys = Keys::generate(&set, unrolling)?;
             let mut side = keys.side(&set, Some(&card));
-            for &batch in &asked.batches {
-                let row = measured(&set, unrolling, batch, asked.runs, side.as_mut(), &results.peaks);
+            for batch in asked.batches.iter().map(|batch| batch.get()) {
+                let row = measured(&set, unrolling, batch, asked.runs.get(), side.as_mut(), &results.peaks);
                 row.print();
                 results.rows.push(row);
             }
@@ -145,6 +146,15 @@ pub fn measure(asked: &Arguments, peer: Option<&Path>) -> Result<Results, BenchE
 }
 
 impl Results {
+    /// Fails, with the reasons, if every set was refused.
+    pub fn expect_rows(&self) -> Result<(), BenchError> {
+        if self.rows.is_empty() && self.peer_rows.is_empty() {
+            let refused: Vec<_> = self.refused.iter().map(|(set, reason)| format!("{set}: {reason}")).collect();
+            return Err(BenchError::Nothing(refused.join("; ")));
+        }
+        Ok(())
+    }
+
     fn refuse(&mut self, name: &str, refusal: impl ToString) {
         let refusal = refusal.to_string();
         eprintln!("{name}: {refusal}");

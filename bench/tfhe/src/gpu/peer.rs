@@ -1,12 +1,14 @@
 //! The peer's backend of cards beside ours: the sets that both serve, and the peer's own.
 
 use super::Arguments;
-use crate::clock::{Clock, median};
+use crate::clock::Clock;
 use crate::errors::Errors;
 use crate::peer::{Peer, PeerError};
 use crate::protocol::CardSet;
 use crate::set::Set;
+use polyfabric_bench_common::median;
 use serde::Serialize;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// One set and batch of the peer's on the card.
@@ -67,8 +69,8 @@ impl CardPeer {
 
     fn rows(&mut self, set: &CardSet, asked: &Arguments, rows: &mut Vec<PeerRow>) -> Result<(), PeerError> {
         self.peer.card_keys(set)?;
-        for &batch in &asked.batches {
-            let row = self.row(set, batch, asked.runs)?;
+        for batch in asked.batches.iter().map(|batch| batch.get()) {
+            let row = self.row(set, batch, asked.runs.get())?;
             row.print();
             rows.push(row);
         }
@@ -102,12 +104,12 @@ impl CardPeer {
 }
 
 /// A set of ours on the peer, with keys of each of `key_bits` that divides its key.
-pub fn shared(set: &Set, key_bits: &[usize]) -> Vec<CardSet> {
+pub fn shared(set: &Set, key_bits: &[NonZeroUsize]) -> Vec<CardSet> {
     let (name, dimensions) = (&set.name, &set.dimensions);
     // The backend has the 64-bit torus alone.
-    let served = |bits: &&usize| dimensions.torus_bits == 64 && dimensions.lwe_dimension.is_multiple_of(**bits);
-    let of = |&key_bits| CardSet { name: name.clone(), dimensions: dimensions.clone(), key_bits, centred: false };
-    key_bits.iter().filter(served).map(of).collect()
+    let served = |bits: &usize| dimensions.torus_bits == 64 && dimensions.lwe_dimension.is_multiple_of(*bits);
+    let of = |key_bits| CardSet { name: name.clone(), dimensions: dimensions.clone(), key_bits, centred: false };
+    key_bits.iter().map(|bits| bits.get()).filter(served).map(of).collect()
 }
 
 impl PeerRow {
@@ -133,9 +135,13 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
+    fn numbers(all: &[usize]) -> Vec<NonZeroUsize> {
+        all.iter().filter_map(|&number| NonZeroUsize::new(number)).collect()
+    }
+
     fn bits(name: &str) -> Vec<usize> {
         let set = Set::named(name).expect("a set of the table");
-        shared(&set, &[1, 2, 4]).iter().map(|set| set.key_bits).collect()
+        shared(&set, &numbers(&[1, 2, 4])).iter().map(|set| set.key_bits).collect()
     }
 
     #[test]
@@ -165,11 +171,14 @@ done
         std::fs::write(&program, PEER).expect("a file can be written");
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).expect("it can be made a program");
         let mut peer = CardPeer::start(&program).expect("it starts");
-        let asked = Arguments { sets: vec![], batches: vec![3], key_bits: vec![], peer_key_bits: vec![], runs: 2 };
+        let (batches, runs) = (numbers(&[3]), numbers(&[2])[0]);
+        let asked = Arguments { sets: vec![], batches, key_bits: vec![], peer_key_bits: vec![], runs };
         let set = Set::named("polyfabric-2-p128-t64").expect("a set of the table");
         let mut rows = Vec::new();
-        let measured =
-            shared(&set, &[2, 4, 1]).iter().map(|set| peer.measure(set, &asked, &mut rows)).collect::<Vec<_>>();
+        let measured = shared(&set, &numbers(&[2, 4, 1]))
+            .iter()
+            .map(|set| peer.measure(set, &asked, &mut rows))
+            .collect::<Vec<_>>();
         std::fs::remove_file(&program).expect("it is there");
         assert!(matches!(measured.as_slice(), [Err(PeerError::Silent { .. }), Err(PeerError::Refused { .. }), Ok(())]));
         let [row] = rows.as_slice() else { panic!("{rows:?}") };

@@ -2,6 +2,7 @@
 
 use super::peaks::Peaks;
 use super::transforms::Transform;
+use super::{Results, Row};
 use emulator::{Emulator, Turns};
 use polyfabric_runtime::gpu::{Call, Device, GpuError, Launch, Source};
 
@@ -16,6 +17,35 @@ const PEAKS: Peaks = Peaks {
     shared_bytes: 1.0,
     cache_bytes: 1.0,
 };
+
+#[test]
+fn a_run_of_refused_sets_alone_fails_with_their_reasons() {
+    let mut results = Results {
+        card: "a card".to_owned(),
+        time: 0,
+        peaks: PEAKS,
+        transforms: Vec::new(),
+        rows: Vec::new(),
+        peer: None,
+        peer_rows: Vec::new(),
+        refused: vec![("strix-IV".to_owned(), "its ring is too large".to_owned())],
+    };
+    let refused = results.expect_rows().expect_err("there are no rows").to_string();
+    assert_eq!(refused, "nothing was measured: strix-IV: its ring is too large");
+    results.rows.push(Row {
+        set: "fpt-I".to_owned(),
+        key_bits: 1,
+        batch: 1,
+        bootstrap_seconds: 1.0,
+        key_switch_seconds: 1.0,
+        seconds_with_transfers: 3.0,
+        per_second: 0.5,
+        multiply_add_share: 0.5,
+        noise: 0.01,
+        wrong: 0,
+    });
+    assert!(results.expect_rows().is_ok());
+}
 
 #[test]
 fn butterflies_are_as_exact_as_their_arithmetic_can_be() {

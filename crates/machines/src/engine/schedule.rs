@@ -297,7 +297,8 @@ impl Resources {
             }),
         };
         // A product of bandwidth and time that is an integer up to rounding must not cost a cycle more.
-        (work as f64 / rate - 1e-9).ceil().max(0.0) as u64
+        let cycles = work as f64 / rate;
+        (cycles - 1e-9_f64.max(1e-12 * cycles)).ceil().max(0.0) as u64
     }
 }
 

@@ -17,6 +17,7 @@ pub mod estimate;
 pub mod expand;
 mod fetch;
 pub mod graph;
+mod lift;
 pub mod lockstep;
 pub mod machine;
 pub mod meaning;

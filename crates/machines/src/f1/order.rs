@@ -6,13 +6,15 @@
 //!
 //! Within a group instructions are cut into stages, between which values change limbs (a digit that is lifted to every other
 //! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the
-//! hint's vectors of that limb. Operations that read each other's results are a lane. Tasks are dealt out lane by lane in contiguous
+//! hint's vectors of that limb. What lifts a digit of several limbs to others is a stage of its own, and a cluster does the limbs of a digit one
+//! behind the other (`lift.rs`). Operations that read each other's results are a lane. Tasks are dealt out lane by lane in contiguous
 //! shares of equal load, so that clusters take the same limb of different operations at the same time, and a vector of the hint that
 //! comes to one of them is passed on to the others. Whose turn it is to take it from the scratchpad changes from vector to vector.
 //! Without a hint there is nothing to share, and what matters is that lanes stay in their clusters and go side by side, so that one
 //! works while another waits for a unit's latency.
 
 use super::graph::{Graph, GraphBuilder, UnitKind, Vector};
+use super::lift::{NONE, digits, sources};
 use super::lockstep::{Run, runs};
 use super::machine::{F1, Geometry};
 use super::translate::Translation;
@@ -23,7 +25,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::ops::Range;
 
-/// Polynomials of a limb that an operation of a group holds on chip, about: inputs, digits, sums of both parts.
+/// Polynomials of a limb that an operation of a group holds on chip, about: inputs, digits, sums of both parts. What is lifted from several limbs is
+/// held beside them.
 const HELD: usize = 6;
 
 /// The same where all clusters do the same at once, limb by limb: a result takes the place of what it is made of.
@@ -62,6 +65,8 @@ struct Operation {
     instructions: Range<u32>,
     hint: Option<KeyId>,
     limbs: usize,
+    /// Digits that are lifted from several limbs each: all of them wait for the hint.
+    digits: usize,
     /// Operations that read its results.
     readers: Vec<u32>,
     /// Operations that it waits for.
@@ -81,25 +86,27 @@ enum Width {
 
 /// Orders `translation` for `machine`, with groups as wide as there is room for.
 pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ordered {
-    let (operations, groups) = grouped(&translation, Width::Full, machine, geometry);
-    arranged(&translation, &operations, &groups, machine)
+    let sources = sources_of(&translation);
+    let (operations, groups) = grouped(&translation, &sources, Width::Full, machine, geometry);
+    arranged(&translation, &sources, &operations, &groups, machine)
 }
 
 /// The orders in which a program is tried: groups as wide as there is room for, and, where these are others and the program has at most
 /// so many instructions as are `tried`, groups that clusters share evenly, and wider ones whose operations can go in step. Which is better nobody
 /// knows before phase 3: narrow groups spill less and load hints more often.
 pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &Geometry) -> (Ordered, Vec<Ordered>) {
-    let (operations, full) = grouped(&translation, Width::Full, machine, geometry);
-    let first = arranged(&translation, &operations, &full, machine);
+    let sources = sources_of(&translation);
+    let (operations, full) = grouped(&translation, &sources, Width::Full, machine, geometry);
+    let first = arranged(&translation, &sources, &operations, &full, machine);
     let mut others = Vec::new();
     if translation.graph.len() <= tried {
-        let (operations, even) = grouped(&translation, Width::Even, machine, geometry);
+        let (operations, even) = grouped(&translation, &sources, Width::Even, machine, geometry);
         if even != full {
-            others.push(arranged(&translation, &operations, &even, machine));
+            others.push(arranged(&translation, &sources, &operations, &even, machine));
         }
-        let (operations, in_step) = grouped(&translation, Width::InStep, machine, geometry);
+        let (operations, in_step) = grouped(&translation, &sources, Width::InStep, machine, geometry);
         if ![&full, &even].contains(&&in_step) {
-            let ordered = arranged(&translation, &operations, &in_step, machine);
+            let ordered = arranged(&translation, &sources, &operations, &in_step, machine);
             // Where it is for a small part of the program it is not worth a third schedule.
             let in_step = ordered.runs.iter().map(Run::instructions).sum::<usize>();
             others.extend((2 * in_step >= translation.graph.len()).then_some(ordered));
@@ -111,21 +118,36 @@ pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &G
 /// Operations, and the groups of their numbers.
 type Grouped = (Vec<Operation>, Vec<Vec<u32>>);
 
+/// Of each instruction what it lifts.
+fn sources_of(translation: &Translation) -> Vec<u32> {
+    sources(&translation.graph, &operation_of(&operations(translation), translation.graph.len()))
+}
+
 /// The homomorphic operations, and their groups in order.
-fn grouped(translation: &Translation, width: Width, machine: &F1, geometry: &Geometry) -> Grouped {
+fn grouped(translation: &Translation, sources: &[u32], width: Width, machine: &F1, geometry: &Geometry) -> Grouped {
     let mut operations = operations(translation);
+    for operation in &mut operations {
+        operation.digits = digits(&translation.graph, sources, operation.instructions.clone());
+    }
     let capacity = geometry.frames * machine.banks / geometry.subpolynomials().count();
     let groups = group(&mut operations, width, capacity, machine.clusters);
     (operations, groups)
 }
 
 /// The instructions of these groups in order, with their clusters.
-fn arranged(translation: &Translation, operations: &[Operation], groups: &[Vec<u32>], machine: &F1) -> Ordered {
+fn arranged(
+    translation: &Translation,
+    sources: &[u32],
+    operations: &[Operation],
+    groups: &[Vec<u32>],
+    machine: &F1,
+) -> Ordered {
     let graph = &translation.graph;
     let mut arranger = Arranger {
         graph,
         operation: operation_of(operations, graph.len()),
         stage: vec![0; graph.len()],
+        source: sources.to_vec(),
         digit: vec![0; graph.len()],
         group: vec![u32::MAX; operations.len()],
         task: vec![0; graph.len()],
@@ -173,7 +195,7 @@ fn operations(translation: &Translation) -> Vec<Operation> {
         let new = index == 0 || translation.origins[index] != translation.origins[index - 1];
         if new {
             let instructions = index as u32..index as u32;
-            operations.push(Operation { instructions, hint: None, limbs: 0, readers: Vec::new(), waits: 0 });
+            operations.push(Operation { instructions, hint: None, limbs: 0, digits: 0, readers: Vec::new(), waits: 0 });
             limbs.clear();
         }
         let number = operations.len() as u32 - 1;
@@ -228,9 +250,11 @@ fn group(operations: &mut [Operation], width: Width, capacity: usize, clusters: 
         }
         // As many as two thirds of the scratchpad hold, or all of it if they go in step; one for each cluster, if they share a hint.
         let most = |hint: Option<KeyId>, those: &BTreeSet<u32>| {
-            let limbs = those.iter().map(|&o| operations[o as usize].limbs).max().unwrap_or(1);
+            let largest = |of: fn(&Operation) -> usize| those.iter().map(|&o| of(&operations[o as usize])).max();
+            let limbs = largest(|operation| operation.limbs).unwrap_or(1);
+            let held = HELD + largest(|operation| operation.digits).unwrap_or(0);
             let most = match width {
-                Width::Full | Width::Even => capacity * 2 / 3 / (HELD * limbs),
+                Width::Full | Width::Even => capacity * 2 / 3 / (held * limbs),
                 Width::InStep => capacity / (HELD_IN_STEP * limbs),
             };
             let most = most.max(1);
@@ -283,8 +307,10 @@ fn group(operations: &mut [Operation], width: Width, capacity: usize, clusters: 
 struct Arranger<'a> {
     graph: &'a Graph,
     operation: Vec<u32>,
-    /// Changes of limb until the group's end; then the stage.
+    /// Changes of limb or source until the group's end; then the stage.
     stage: Vec<u32>,
+    /// What an instruction lifts from several limbs, or [`NONE`] ([`sources`]).
+    source: Vec<u32>,
     /// Place in the order of a task.
     digit: Vec<u32>,
     /// The group of every operation that is in one.
@@ -302,8 +328,8 @@ struct Arranger<'a> {
 /// Work of one operation in one limb, in one stage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Task {
-    /// Stage, limb and operation.
-    key: (u32, u16, u32),
+    /// Stage, source, limb and operation.
+    key: (u32, u32, u16, u32),
     /// Instructions by kind of unit.
     load: [u32; 4],
     cluster: u32,
@@ -328,14 +354,19 @@ impl Arranger<'_> {
         let instructions = || members.iter().flat_map(|&m| operations[m as usize].instructions.clone());
         members.iter().for_each(|&member| self.group[member as usize] = group);
         let inside = |this: &Self, index: u32| this.group[this.operation[index as usize] as usize] == group;
-        // Backwards: how many changes of limb follow in this group.
-        let mut last = 0;
         let reversed: Vec<u32> = instructions().collect();
+        let hinted = members.iter().any(|&m| operations[m as usize].hint.is_some());
+        if !hinted {
+            reversed.iter().for_each(|&index| self.source[index as usize] = NONE);
+        }
+        // Backwards: how many changes of limb or source follow in this group.
+        let mut last = 0;
         for &index in reversed.iter().rev() {
             let limb = graph.function(index as usize).limb();
             let users = graph.users(index as usize).iter().filter(|&&user| inside(self, user));
-            let after =
-                |&user: &u32| self.stage[user as usize] + u32::from(graph.function(user as usize).limb() != limb);
+            let source = self.source[index as usize];
+            let changes = |user: usize| graph.function(user).limb() != limb || self.source[user] != source;
+            let after = |&user: &u32| self.stage[user as usize] + u32::from(changes(user as usize));
             self.stage[index as usize] = users.map(after).max().unwrap_or(0);
             last = last.max(self.stage[index as usize]);
         }
@@ -364,7 +395,7 @@ impl Arranger<'_> {
             }
         }
         let lanes = self.lanes(members, operations);
-        match members.iter().any(|&m| operations[m as usize].hint.is_some()) {
+        match hinted {
             true => self.deal(&mut tasks, &lanes),
             false => self.deal_lanes(&mut tasks, &lanes),
         }
@@ -417,12 +448,13 @@ impl Arranger<'_> {
     fn tasks(&mut self, instructions: &[u32]) -> Vec<Task> {
         let graph = self.graph;
         let key_of = |this: &Self, index: u32| {
-            (this.stage[index as usize], graph.function(index as usize).limb(), this.operation[index as usize])
+            let (limb, index) = (graph.function(index as usize).limb(), index as usize);
+            (this.stage[index], this.source[index], limb, this.operation[index])
         };
-        let mut keys: Vec<(u32, u16, u32)> = instructions.iter().map(|&index| key_of(self, index)).collect();
+        let mut keys: Vec<(u32, u32, u16, u32)> = instructions.iter().map(|&index| key_of(self, index)).collect();
         keys.sort_unstable();
         keys.dedup();
-        let task = |key: &(u32, u16, u32)| Task { key: *key, ..Task::default() };
+        let task = |key: &(u32, u32, u16, u32)| Task { key: *key, ..Task::default() };
         let mut tasks: Vec<Task> = keys.iter().map(task).collect();
         for &index in instructions {
             let key = key_of(self, index);
@@ -474,7 +506,7 @@ impl Arranger<'_> {
     fn deal_lanes(&self, tasks: &mut [Task], lanes: &HashMap<u32, (u32, u32)>) {
         let mut loads: BTreeMap<(u32, u32, u16), u64> = BTreeMap::new();
         for task in &*tasks {
-            let (stage, limb, operation) = task.key;
+            let (stage, _, limb, operation) = task.key;
             *loads.entry((stage, lanes[&operation].0, limb)).or_default() += task.cost();
         }
         let mut taken = vec![0; self.clusters as usize];
@@ -485,7 +517,7 @@ impl Arranger<'_> {
             homes.insert(key, cluster as u32);
         }
         for task in tasks {
-            let (stage, limb, operation) = task.key;
+            let (stage, _, limb, operation) = task.key;
             let (lane, depth) = lanes[&operation];
             (task.cluster, task.depth) = (homes[&(stage, lane, limb)], depth);
         }
@@ -494,21 +526,21 @@ impl Arranger<'_> {
     /// Gives every task its cluster, stage by stage: contiguous shares of equal load, lane by lane and in each limb by limb.
     fn deal(&self, tasks: &mut [Task], lanes: &HashMap<u32, (u32, u32)>) {
         let by_lane = |(number, task): (usize, &Task)| {
-            let (stage, limb, operation) = task.key;
-            ((stage, lanes[&operation].0, limb, operation), number)
+            let (stage, source, limb, operation) = task.key;
+            ((stage, lanes[&operation].0, source, limb, operation), number)
         };
-        let mut order: Vec<((u32, u32, u16, u32), usize)> = tasks.iter().enumerate().map(by_lane).collect();
+        let mut order: Vec<_> = tasks.iter().enumerate().map(by_lane).collect();
         order.sort_unstable();
         for stage in order.chunk_by(|a, b| a.0.0 == b.0.0) {
             let total: u64 = stage.iter().map(|&(_, number)| tasks[number].cost()).sum();
             let (mut before, mut cluster, mut round, mut last) = (0, 0, 0, None);
-            for &((_, lane, limb, _), number) in stage {
+            for &((_, lane, source, limb, _), number) in stage {
                 let task = &mut tasks[number];
                 let cost = task.cost();
                 let share = ((before + cost / 2) * u64::from(self.clusters) / total).min(u64::from(self.clusters) - 1);
                 before += cost;
                 // What the operations of a lane do in a limb is one round: a chain goes on where its values are.
-                let chain = (lane, limb);
+                let chain = (lane, source, limb);
                 if share as u32 != cluster {
                     (cluster, round) = (share as u32, 0);
                 } else if last.is_some_and(|last| last != chain) {

@@ -11,6 +11,7 @@ use crate::MachineError;
 use crate::audit::audit;
 use crate::contract::Mapper;
 use crate::engine::checker::{check, check_every_round};
+use crate::engine::totals::Totals;
 use crate::registry::parse;
 use crate::torus::test_support::{Scene, lookups, network, parameters, shape};
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -152,6 +153,21 @@ fn one_inverse_transform_suffices_where_multipliers_accumulate() {
     let narrow = Stages { inverse: Stage { lanes: Some(4), latency: None }, ..own.stages };
     let narrow = an_iteration(&Pipeline { stages: narrow, ..own });
     assert!((256.0..257.0).contains(&narrow), "half the points, twice the cycles: {narrow}");
+}
+
+#[test]
+fn a_cluster_that_switches_keys_all_the_time_is_said_to_be_at_work() {
+    // Of elements that its columns divide, and not.
+    let parameters = shape(31, 1, 256, 1);
+    for (switch_lanes, switch_columns) in [(1, 1), (1, 3), (8, 1), (2, 8), (4, 32)] {
+        let machine = Pipeline { switch_lanes, switch_columns, cores: 2, ..machine() };
+        let program = lookups(&parameters, &lowering(&machine, &parameters), 128, 1, true);
+        let mapped = map(&machine, &program).expect("it fits");
+        judged(&machine, &program, &mapped);
+        let totals = Totals::of(&mapped.schedule);
+        let cluster = mapped.chip.cores[0].switch.0 as usize;
+        assert_eq!(totals.needed[cluster], totals.occupied[cluster], "{switch_lanes} x {switch_columns}");
+    }
 }
 
 #[test]

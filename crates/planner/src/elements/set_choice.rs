@@ -1,7 +1,7 @@
 //! Which default set a program of TFHE gets that names none.
 
 use super::{ElementPlan, Request, multiplications, noisy};
-use crate::{Fault, PlanError};
+use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_kernels::cancel;
 use polyfabric_machines::MachineError;
 use polyfabric_machines::contract::torus;
@@ -36,11 +36,16 @@ fn default_sets() -> impl Iterator<Item = &'static Parameters> {
 /// (an assumption, which saves schedules of large programs).
 const WORTH_SCHEDULING: f64 = 2.0;
 
+/// log2 of a failure from which on a program may be wrong more often than right: what is asked for is a machine's time then, not a result.
+const TIME_ALONE: f64 = -1.0;
+
 /// A machine's transform errs differently with every set, so each is tried; of those that carry the program, the one whose schedule is the shortest.
+/// Where any failure is accepted, of those that would carry it if the machine's products were exact: a smaller set's time is that of nothing.
 fn choose_on(program: &Program, request: &Request<'_>, machine: &Description) -> Result<ElementPlan, PlanError> {
     // A machine of another family refuses every set, whatever its noise.
     torus::torus_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     let mut suited: Vec<Candidate> = Vec::new();
+    let mut too_small: Vec<Candidate> = Vec::new();
     let mut refused: Vec<&'static Parameters> = Vec::new();
     let mut faulty: Option<PlanError> = None;
     let sets: Vec<_> = default_sets().collect();
@@ -49,7 +54,10 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Description) ->
         stage.step();
         match ElementPlan::first(program, parameters, request) {
             Ok(plan) => {
-                suited.push(Candidate { parameters, order: plan.kernel.choice.key_switch, products: products(&plan) });
+                let order = plan.kernel.choice.key_switch;
+                let candidate = Candidate { parameters, order, products: products(&plan) };
+                let list = if carries(program, request, &plan) { &mut suited } else { &mut too_small };
+                list.push(candidate);
             }
             Err(error) if error.fault == Fault::Noise => refused.push(parameters),
             // Of another torus, or without the key switch that the program needs: unless every set meets it, of no account.
@@ -60,6 +68,9 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Description) ->
     drop(stage);
     if let Some(error) = faulty.filter(|_| suited.is_empty() && refused.is_empty()) {
         return Err(error);
+    }
+    if suited.is_empty() {
+        suited = too_small;
     }
     suited.sort_by(|a, b| a.products.total_cmp(&b.products));
     let mut unmapped: Option<MachineError> = None;
@@ -101,6 +112,13 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Description) ->
         of_widths(machine)
     );
     Err(PlanError::new(Fault::Noise, message))
+}
+
+/// Whether a set that is accepted carries the program, as the machine executes it but for its arithmetic.
+fn carries(program: &Program, request: &Request<'_>, plan: &ElementPlan) -> bool {
+    let sure = Request { max_failure: DEFAULT_FAILURE_LOG2, circuit_privacy: None, ..*request };
+    let (parameters, choice) = (&plan.kernel.parameters, &plan.kernel.choice);
+    request.max_failure < TIME_ALONE || sure.noise(program, parameters, choice, Transform::Exact).is_ok()
 }
 
 /// A set with which a program fails no more often than is accepted.

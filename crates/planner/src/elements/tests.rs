@@ -63,6 +63,20 @@ fn the_noise_is_of_the_lowering_that_is_executed() {
 }
 
 #[test]
+fn a_machine_that_may_fail_is_timed_with_a_set_that_would_carry_the_program() {
+    for machine in machines() {
+        for program in [chained(4), chained(8), shared()] {
+            let request = Request { machine: Some(&machine), max_failure: 0.0, ..Request::default() };
+            let plan = ElementPlan::new(&program, &request).unwrap();
+            let sure = Request { max_failure: DEFAULT_FAILURE_LOG2, ..request };
+            let (parameters, choice) = (&plan.kernel.parameters, &plan.kernel.choice);
+            let exact = sure.noise(&program, parameters, choice, Transform::Exact);
+            assert!(exact.is_ok(), "{} on {} with {}", program.name(), machine.name(), parameters.name());
+        }
+    }
+}
+
+#[test]
 fn a_processor_centres_phases_and_shares_rotations() {
     let switches = |plan: &ElementPlan| -> Vec<(PhaseRounding, u32)> {
         let kinds = plan.kernel.ops.iter().map(|op| &op.kind);

@@ -3,6 +3,7 @@
 use super::common::{Client, Numbers, integers};
 use polyfabric_program::rns::builtin::database::{Entry, Equality, Store, look_up};
 use polyfabric_program::rns::homomorphic::{Basis, Builder, Diagonals, NodeId, Polynomial, Program, Scheme, Values};
+use polyfabric_program::rns::kernel::OpKind;
 use polyfabric_program::rns::lowering::bgv::{BgvError, lower};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -99,6 +100,24 @@ fn polynomials_and_matrices() {
         let inputs = HashMap::from([("x".to_owned(), vector(&client, slots, &mut numbers))]);
         client.check(&program, &client.choice(), &inputs, true);
     }
+}
+
+#[test]
+fn each_product_of_a_polynomial_is_relinearised_once_at_most() {
+    let client = Client::new("bgv-toy-128-t257", 5);
+    let mut builder = Builder::new("polynomial", Scheme::Bgv { plaintext_modulus: client.t() }, 64).unwrap();
+    let x = builder.input("x").unwrap();
+    let coefficients: Vec<i64> = (1..=38).collect();
+    let polynomial = Polynomial { basis: Basis::Monomial, coefficients: Values::integer(&coefficients) };
+    let value = builder.polynomial(x, Arc::new(polynomial)).unwrap();
+    builder.output("value", value).unwrap();
+    let lowered = client.lower(&builder.finish().unwrap(), &client.choice());
+    let product = |op: &str| ["square", "multiply"].contains(&op);
+    let products: usize = lowered.plan.steps.iter().filter(|((op, _), _)| product(op)).map(|(_, count)| count).sum();
+    let switches = lowered.kernel.ops.iter().filter(|op| matches!(op.kind, OpKind::InnerProduct { .. })).count();
+    assert!(products > 8, "{products}");
+    // A sum of products is relinearised as one.
+    assert!(switches <= products, "{switches} key switches for {products} products");
 }
 
 #[test]

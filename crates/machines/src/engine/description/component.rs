@@ -3,7 +3,7 @@
 //! A machine file gives the area and the power of one part as its source has them. How many parts there are, and how large one
 //! is beside the source's, are products and sums of figures: `count = "units.cluster.count * units.add.count"`. So a file
 //! with a changed figure has the area and power of what it describes. A part grows linearly with its size, at most to 16 times and at
-//! least to a 16th of the source's: beyond that the file is refused. Power goes with the clock too, at a fixed voltage; a clock above the one
+//! least to a 16th of the source's: beyond that area and power are unknown. Power goes with the clock too, at a fixed voltage; a clock above the one
 //! that the source's parts are for is refused, as nothing says that they reach it.
 //!
 //! Where no law is known, `holds_for` names figures and the values that area and power are of. With another value both are unknown,
@@ -18,6 +18,9 @@ use std::collections::BTreeMap;
 
 /// Factor by which a part may be larger or smaller than its source's.
 pub const FURTHEST: f64 = 16.0;
+
+/// Most parts of a kind.
+const MOST_PARTS: f64 = 1e6;
 
 /// The sum over parts; `None` if one is unknown, and without any part, since nothing is then said of the chip.
 pub fn sum_of_parts(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
@@ -57,6 +60,7 @@ pub struct Component {
 pub(super) struct Maker<'a> {
     pub file: &'a str,
     pub mapper: &'a str,
+    pub specs: &'a [FigureSpec],
     pub figures: &'a BTreeMap<String, Figure>,
     /// Clock beside the one that the file's components are for.
     pub clock: f64,
@@ -71,10 +75,11 @@ impl Maker<'_> {
         let count = match &component.count {
             None => 1.0,
             Some(CountLiteral::Figure(written)) => {
-                let figure = self.check(name, "count", written, Dimension::Count, (1.0, 1e6), "the number of parts")?;
+                let figure =
+                    self.check(name, "count", written, Dimension::Count, (1.0, MOST_PARTS), "the number of parts")?;
                 self.needed(name, "count", &figure)?
             }
-            Some(CountLiteral::Of(text)) => self.amount(&format!("components.{name}.count"), text)?,
+            Some(CountLiteral::Of(text)) => self.parts(name, text)?,
         };
         let (size, too_far) = component.size.as_ref().map_or(Ok((1.0, None)), |size| self.size(name, size))?;
         let area = self.check(name, "area", &component.area, Dimension::Area, (0.0, 1e6), "the area of a part")?;
@@ -97,6 +102,20 @@ impl Maker<'_> {
             activity: component.activity.clone(),
             unknown,
         })
+    }
+
+    /// The number of parts by a law: a product of numbers of things, so none below zero.
+    fn parts(&self, name: &str, text: &str) -> Result<f64, DescriptionError> {
+        let key = format!("components.{name}.count");
+        let amount = self.amount(&key, text)?;
+        let cause = match amount.of.iter().find(|dimension| !dimension.is_number()) {
+            Some(other) => format!("{} are no number of parts", other.units().join(", ")),
+            None if (0.0..=MOST_PARTS).contains(&amount.value) => return Ok(amount.value),
+            None => format!("{} is no number of parts", amount.value),
+        };
+        let (file, value) = (self.file.to_owned(), format!("{text:?}"));
+        let remedy = format!("Write a sum of products of counts that is between 0 and {MOST_PARTS}");
+        Err(DescriptionError::Figure { file, key, value, cause, remedy })
     }
 
     /// The channels whose memory a component's power is of, too; they are the file's, and their memory's energy is not counted twice.
@@ -133,7 +152,12 @@ impl Maker<'_> {
                 HeldLiteral::One(value) => std::slice::from_ref(value),
                 HeldLiteral::Several(values) => values,
             };
-            let values = values.iter().map(|value| self.held(&place, value)).collect::<Result<Vec<_>, _>>()?;
+            if values.is_empty() {
+                let (file, cause) = (self.file.to_owned(), "no value is given".to_owned());
+                let remedy = format!("Give the values of `{key}` that area and power are of");
+                return Err(DescriptionError::Figure { file, key: place, value: "[]".to_owned(), cause, remedy });
+            }
+            let values = values.iter().map(|value| self.held(&place, key, value)).collect::<Result<Vec<_>, _>>()?;
             let same = |value: &f64| {
                 figure.and_then(|figure| figure.value).is_some_and(|own| (own - value).abs() <= 1e-9 * own.abs())
             };
@@ -154,19 +178,24 @@ impl Maker<'_> {
         Ok(None)
     }
 
-    /// A value for which a component holds, in the base unit.
-    fn held(&self, place: &str, value: &Written) -> Result<f64, DescriptionError> {
+    /// A value of figure `key` for which a component holds, in the base unit.
+    fn held(&self, place: &str, key: &str, value: &Written) -> Result<f64, DescriptionError> {
         let found = match value {
-            Written::Integer(value) => Some(*value as f64),
-            Written::Number(value) => Some(*value),
-            Written::Flag(value) => Some(f64::from(*value)),
             Written::Text(text) => number(text),
+            Written::Flag(flag) => Some((f64::from(*flag), Some(Dimension::Flag))),
+            other => other.as_f64().map(|value| (value, None)),
         };
-        found.ok_or_else(|| DescriptionError::Figure {
+        let own = self.specs.iter().find(|spec| spec.covers(key)).map(|spec| spec.dimension);
+        let cause = match found {
+            Some((value, unit)) if unit.is_none() || unit == own => return Ok(value),
+            Some(_) => format!("`{key}` is in {}", own.map_or_else(Vec::new, Dimension::units).join(", ")),
+            None => "it is no value of a figure".to_owned(),
+        };
+        Err(DescriptionError::Figure {
             file: self.file.to_owned(),
             key: place.to_owned(),
             value: value.to_string(),
-            cause: "it is no value of a figure".to_owned(),
+            cause,
             remedy: "Write a number in the base unit, a number with its unit as text, as \"640 KiB\", true or false"
                 .to_owned(),
         })
@@ -214,12 +243,18 @@ impl Maker<'_> {
             let remedy = "Say why area and power grow with it, or write a sentence that begins with `assumption`";
             return fail(format!("{:?}", size.of), "no source is given".to_owned(), remedy);
         }
-        let at = self.amount(&key, &size.at)?;
-        if at.is_nan() || at <= 0.0 {
-            let remedy = "Write the size of the part whose area and power the file gives, in base units";
-            return fail(size.at.clone(), format!("{at} is no size"), remedy);
+        let (of, at) = (self.amount(&key, &size.of)?, self.amount(&key, &size.at)?);
+        for (text, amount) in [(&size.of, &of), (&size.at, &at)] {
+            if !(amount.value.is_finite() && amount.value > 0.0) {
+                let remedy = "Write `of` and `at` in figures and numbers above 0, in base units or with their unit";
+                return fail(text.clone(), format!("{} is no size", amount.value), remedy);
+            }
         }
-        let ratio = self.amount(&key, &size.of)? / at;
+        if let Some(other) = at.of.iter().find(|&dimension| !(dimension.is_number() || of.of.contains(dimension))) {
+            let cause = format!("{:?} has nothing in {}", size.of, other.units().join(", "));
+            return fail(size.at.clone(), cause, "Write `at` in the units of the figures in `of`");
+        }
+        let ratio = of.value / at.value;
         // A machine that is too small for any program is told so by what does not fit.
         let too_far = || {
             format!(
@@ -231,34 +266,52 @@ impl Maker<'_> {
         Ok((ratio, (!(1.0 / FURTHEST..=FURTHEST).contains(&ratio)).then(too_far)))
     }
 
-    /// The value of a sum of products of figures and numbers, in base units; a number may have a unit: `64 MiB`.
-    fn amount(&self, key: &str, text: &str) -> Result<f64, DescriptionError> {
-        let mut sum = 0.0;
+    /// A sum of products of figures and numbers, in base units; a number may have a unit: `64 MiB`.
+    fn amount(&self, key: &str, text: &str) -> Result<Amount, DescriptionError> {
+        let mut sum = Amount { value: 0.0, of: Vec::new() };
         for product in text.split('+') {
             let mut value = 1.0;
             for factor in product.split('*').map(str::trim) {
-                value *= match number(factor) {
+                let (number, dimension) = match number(factor) {
                     Some(number) => number,
-                    None => self.figure(key, factor)?.value.ok_or_else(|| DescriptionError::Unknown {
-                        file: self.file.to_owned(),
-                        key: factor.to_owned(),
-                        source_text: self.figures[factor].written.source.clone(),
-                    })?,
+                    None => self.known(key, factor)?,
                 };
+                value *= number;
+                sum.of.extend(dimension);
             }
-            sum += value;
+            sum.value += value;
         }
         Ok(sum)
     }
+
+    /// The value of figure `factor` of a law.
+    fn known(&self, place: &str, factor: &str) -> Result<(f64, Option<Dimension>), DescriptionError> {
+        let figure = self.figure(place, factor)?;
+        let value = figure.value.ok_or_else(|| DescriptionError::Unknown {
+            file: self.file.to_owned(),
+            key: factor.to_owned(),
+            source_text: figure.written.source.clone(),
+        })?;
+        Ok((value, Some(figure.dimension)))
+    }
 }
 
-/// The value of a number in its base unit, where one follows it.
-fn number(text: &str) -> Option<f64> {
-    let (value, scale) = match text.split_once(' ') {
-        Some((value, unit)) => (value, Dimension::of_unit(unit.trim())?.1),
-        None => (text, 1.0),
+/// What a law comes to.
+struct Amount {
+    /// In base units.
+    value: f64,
+    /// What its figures, and its numbers with a unit, measure.
+    of: Vec<Dimension>,
+}
+
+/// The value of a number in its base unit, and what it measures, where a unit follows it.
+fn number(text: &str) -> Option<(f64, Option<Dimension>)> {
+    let (value, unit) = match text.split_once(' ') {
+        Some((value, unit)) => (value, Some(Dimension::of_unit(unit.trim())?)),
+        None => (text, None),
     };
-    value.parse::<f64>().ok().map(|value| value * scale)
+    let (dimension, scale) = unit.map_or((None, 1.0), |(dimension, scale)| (Some(dimension), scale));
+    value.parse::<f64>().ok().map(|value| (value * scale, dimension))
 }
 
 impl ComponentLiteral {

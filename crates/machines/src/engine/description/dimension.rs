@@ -86,6 +86,22 @@ impl Dimension {
         UNITS.iter().map(|&(name, ..)| name).collect()
     }
 
+    /// What a figure of it may be given as: itself, and what the machine's clock makes it of.
+    pub fn given_as(self) -> Vec<Dimension> {
+        let converted = match self {
+            Dimension::Cycles => Some(Dimension::Time),
+            Dimension::PortRate => Some(Dimension::Bandwidth),
+            Dimension::Bandwidth => Some(Dimension::PortRate),
+            _ => None,
+        };
+        [self].into_iter().chain(converted).collect()
+    }
+
+    /// Whether it says how many, which a law can multiply by whatever it is a law of.
+    pub fn is_number(self) -> bool {
+        matches!(self, Dimension::Count | Dimension::Rate | Dimension::Ratio | Dimension::Flag)
+    }
+
     /// Whether values are whole numbers.
     pub fn whole(self) -> bool {
         matches!(self, Dimension::Cycles | Dimension::Count | Dimension::Bytes | Dimension::Bits | Dimension::Flag)

@@ -1,17 +1,15 @@
 //! What can be wrong with a machine file: the place, the value, the cause and the remedy.
 
+use super::literal::LARGEST_FILE;
+
 /// A machine file that cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DescriptionError {
     /// The file is too large to be one.
-    #[error("{file}: {bytes} bytes; a machine file has at most {largest}. Is this the right file?")]
+    #[error("{file}: more than {LARGEST_FILE} bytes, and a machine file has fewer. Is this the right file?")]
     Size {
         /// File.
         file: String,
-        /// Its size.
-        bytes: usize,
-        /// Largest size that is read.
-        largest: usize,
     },
     /// The text does not have the form of a machine file.
     #[error("{file}: {cause}")]
@@ -36,7 +34,10 @@ pub enum DescriptionError {
         remedy: String,
     },
     /// A figure that the machine needs is not there.
-    #[error("{file}: `{key}` is missing. Add `{key} = {{ value = …, unit = \"{unit}\", source = … }}`: {meaning}")]
+    #[error(
+        "{file}: `{key}` is missing. Add `{} = {{ value = …, unit = \"{unit}\", source = … }}` below `[{}]`: {meaning}",
+        key.rsplit('.').next().unwrap_or_default(), key.rsplit_once('.').map_or("", |(table, _)| table)
+    )]
     Missing {
         /// File.
         file: String,

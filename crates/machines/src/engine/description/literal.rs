@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// A value as written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, true, false or \"unknown\"")]
 pub enum Written {
     /// A whole number.
     Integer(i64),
@@ -15,6 +15,18 @@ pub enum Written {
     Flag(bool),
     /// The word `unknown`; any other text is an error.
     Text(String),
+}
+
+impl Written {
+    /// The number, or 1 and 0 of a yes or no.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Written::Integer(value) => Some(*value as f64),
+            Written::Number(value) => Some(*value),
+            Written::Flag(value) => Some(f64::from(*value)),
+            Written::Text(_) => None,
+        }
+    }
 }
 
 impl std::fmt::Display for Written {
@@ -45,7 +57,10 @@ pub struct FigureLiteral {
 
 /// How many parts of a kind a chip has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a law, as \"units.cluster.count * units.add.count\", or a number as { value, unit, source }"
+)]
 pub enum CountLiteral {
     /// As many as other figures say: a sum of products of figures and numbers, `"units.cluster.count * units.add.count"`.
     Of(String),
@@ -67,7 +82,7 @@ pub struct SizeLiteral {
 
 /// The value, or the values of several readings, of a figure that a part is made for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a value of the figure, or a list of its values")]
 pub enum HeldLiteral {
     /// One: a number in the base unit, a number with its unit as text (`"640 KiB"`), or a yes or no.
     One(Written),
@@ -209,12 +224,37 @@ impl DescriptionLiteral {
     /// [`super::DescriptionError::Size`] or [`super::DescriptionError::Form`], with line and column.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, super::DescriptionError> {
         if text.len() > LARGEST_FILE {
-            let (file, bytes) = (file.to_owned(), text.len());
-            return Err(super::DescriptionError::Size { file, bytes, largest: LARGEST_FILE });
+            return Err(super::DescriptionError::Size { file: file.to_owned() });
         }
-        toml::from_str(text).map_err(|error| super::DescriptionError::Form {
-            file: file.to_owned(),
-            cause: error.to_string().trim_end().to_owned(),
-        })
+        let form = |cause| super::DescriptionError::Form { file: file.to_owned(), cause };
+        let wrong = |error: toml::de::Error| form(visible(error.to_string().trim_end()));
+        let literal = toml::from_str(text).map_err(wrong)?;
+        match steers(&toml::Value::Table(toml::from_str(text).map_err(wrong)?)) {
+            Some(text) => Err(form(format!("{text:?} has a character that steers a terminal; remove it"))),
+            None => Ok(literal),
+        }
+    }
+}
+
+/// Whether a terminal, to which texts of a file are written as they are, would take a character as an order.
+fn is_order(character: char) -> bool {
+    character.is_control() && !matches!(character, '\n' | '\t')
+}
+
+/// `text` with such characters as their numbers.
+fn visible(text: &str) -> String {
+    text.chars().map(|c| if is_order(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+}
+
+/// The first key or text with such a character.
+fn steers(value: &toml::Value) -> Option<&str> {
+    match value {
+        toml::Value::String(text) => text.contains(is_order).then_some(text),
+        toml::Value::Array(values) => values.iter().find_map(steers),
+        toml::Value::Table(table) => table.iter().find_map(|(key, value)| match key.contains(is_order) {
+            true => Some(&**key),
+            false => steers(value),
+        }),
+        _ => None,
     }
 }

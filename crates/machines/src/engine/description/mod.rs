@@ -198,14 +198,14 @@ impl Description {
         }
         let clock = clock_of_components(file, literal, &figures)?;
         let uncovered = uncovered(literal, &figures);
-        let maker = Maker { file, mapper: &literal.mapper, figures: &figures, clock, uncovered };
+        let maker = Maker { file, mapper: &literal.mapper, specs, figures: &figures, clock, uncovered };
         let components = literal.components.iter().map(|(name, component)| maker.component(name, component));
         let components = components.collect::<Result<_, _>>()?;
         Ok(Self { file: file.to_owned(), literal: literal.clone(), figures, components, readings })
     }
 
-    /// The same machine with some figures changed: pairs of key and value, in the unit that the file has. A figure that a reading sets is
-    /// changed in all of its options.
+    /// The same machine with some figures changed: pairs of key and value, in the unit that the file has; 1 and 0 are yes and no. A figure
+    /// that a reading sets is changed in all of its options.
     ///
     /// # Errors
     /// [`DescriptionError`] for a key that the file has not, and as [`Description::check`].
@@ -224,7 +224,11 @@ impl Description {
             }
             for figure in places {
                 let whole = value.fract() == 0.0 && value.abs() < 1e15;
-                figure.value = if whole { Written::Integer(*value as i64) } else { Written::Number(*value) };
+                figure.value = match figure.value {
+                    Written::Flag(_) if [0.0, 1.0].contains(value) => Written::Flag(*value == 1.0),
+                    _ if whole => Written::Integer(*value as i64),
+                    _ => Written::Number(*value),
+                };
                 figure.source = format!("changed; {}", figure.source);
             }
         }
@@ -484,7 +488,8 @@ fn clock_of(
     Ok(check_figure(file, "clock", written, spec_of(file, literal, specs, "clock")?, None)?.value)
 }
 
-/// The figure in the base unit of its spec. A rate may be given a second or a cycle of the machine's `clock` in Hz.
+/// The figure in the base unit of its spec. A rate may be given a second or a cycle of the machine's `clock` in Hz, and a time in cycles of
+/// it, of which a part is a whole one.
 fn check_figure(
     file: &str,
     key: &str,
@@ -506,9 +511,9 @@ fn check_figure(
         let known = Dimension::all_units().join(", ");
         return fail(format!("{:?} is no unit", figure.unit), format!("Units are: {known}"));
     };
-    let rate = |d| matches!(d, Dimension::Bandwidth | Dimension::PortRate);
-    if dimension != spec.dimension && !(rate(dimension) && rate(spec.dimension)) {
-        let units = spec.dimension.units().join(", ");
+    let given_as = spec.dimension.given_as();
+    if !given_as.contains(&dimension) {
+        let units = given_as.iter().flat_map(|dimension| dimension.units()).collect::<Vec<_>>().join(", ");
         return fail(
             format!("the unit {:?} does not fit {}", figure.unit, spec.meaning),
             format!("Use one of: {units}"),
@@ -529,6 +534,10 @@ fn check_figure(
     let (value, scale) = match (dimension, clock) {
         _ if dimension == spec.dimension => (value, scale),
         (Dimension::Bandwidth, Some(clock)) => (value / clock, scale / clock),
+        (Dimension::Time, Some(clock)) => {
+            let cycles = value * clock;
+            (if is_whole(cycles) { cycles.round() } else { cycles.ceil() }, scale * clock)
+        }
         (_, Some(clock)) => (value * clock, scale * clock),
         (_, None) => {
             let units = spec.dimension.units().join(", ");

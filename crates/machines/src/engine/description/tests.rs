@@ -96,6 +96,31 @@ fn a_rate_is_the_same_a_second_and_a_cycle() {
 }
 
 #[test]
+fn a_time_is_whole_cycles_of_the_clock() {
+    let specs =
+        [SPECS, &[figure("channels.memory.latency", Dimension::Cycles, 1.0, 1e4, "the memory's latency", true)]]
+            .concat();
+    let of = |clock: &str, latency: &str| {
+        let latency = format!("[channels.memory]\nlatency = {{ value = {latency}, source = \"section 4\" }}\n");
+        let text =
+            GOOD.replacen("[channels.memory]\n", &latency, 1).replacen("value = 1.5", &format!("value = {clock}"), 1);
+        let literal = DescriptionLiteral::from_toml("toy.toml", &text).expect("its form is right");
+        let machine = Description::check("toy.toml", &literal, &specs).map_err(|error| error.to_string())?;
+        Ok::<_, String>(machine.count("channels.memory.latency").expect("whole cycles"))
+    };
+    for (clock, latency, cycles) in [
+        ("1.5", "150, unit = \"cycles\"", 150),
+        ("1.5", "100, unit = \"ns\"", 150),
+        ("0.75", "100, unit = \"ns\"", 75),
+        ("1.2", "100.1, unit = \"ns\"", 121),
+    ] {
+        assert_eq!(of(clock, latency), Ok(cycles), "{latency} at {clock} GHz");
+    }
+    assert!(of("1.5", "1e5, unit = \"ns\"").expect_err("too long").contains("lies between 0.66"));
+    assert!(error("value = 4, unit = \"MiB\"", "value = 4, unit = \"ns\"").contains("the unit \"ns\" does not fit"));
+}
+
+#[test]
 fn a_fraction_is_no_count() {
     let machine = load(&GOOD.replacen("rate = { value = 8,", "rate = { value = 8.9,", 1)).expect("a rate may be one");
     assert_eq!(machine.value("units.adder.rate"), Ok(8.9));
@@ -191,8 +216,8 @@ fn texts_of_errors() {
         (
             "capacity = { value = 4, unit = \"MiB\", source = \"section 3\" }\n",
             "",
-            "toy.toml: `memories.buffer.capacity` is missing. Add `memories.buffer.capacity = { value = …, unit = \"bytes\", \
-             source = … }`: the capacity of the buffer",
+            "toy.toml: `memories.buffer.capacity` is missing. Add `capacity = { value = …, unit = \"bytes\", source = … }` \
+             below `[memories.buffer]`: the capacity of the buffer",
         ),
         (
             "merged = {",
@@ -231,7 +256,9 @@ fn texts_that_are_no_machine_file() {
     assert!(field.contains("unknown field `papers`"), "{field}");
     let large = "#".repeat(LARGEST_FILE + 1);
     let large = load(&large).expect_err("too large").to_string();
-    assert_eq!(large, "toy.toml: 1048577 bytes; a machine file has at most 1048576. Is this the right file?");
+    assert_eq!(large, "toy.toml: more than 1048576 bytes, and a machine file has fewer. Is this the right file?");
+    let list = error("value = 1.5, unit", "value = [1.5], unit");
+    assert!(list.ends_with("expected a number, true, false or \"unknown\""), "{list}");
     for text in ["", "[", "name = 1", "\u{0}", "clock = { value = 1 }"] {
         assert!(load(text).is_err());
     }
@@ -293,4 +320,102 @@ fn a_change_that_would_be_free_is_refused_and_one_out_of_reach_has_no_area() {
     assert!(refused.contains("`units.adder.number` is no figure"), "{refused}");
     let wrong = lawful().replacen("assumption: it grows with both", " ", 1);
     assert!(load(&wrong).expect_err("no source").to_string().contains("no source is given"));
+}
+
+#[test]
+fn a_law_that_gives_no_number_of_parts_or_no_size_is_refused() {
+    let count = "count = \"units.adder.count\"";
+    let refused = |from: &str, to: &str| {
+        assert!(lawful().contains(from), "{from}");
+        load(&lawful().replacen(from, to, 1)).expect_err("refused").to_string()
+    };
+    assert_eq!(
+        refused(count, "count = \"-1 * units.adder.count\""),
+        "toy.toml, `components.adders.count` = \"-1 * units.adder.count\": -4 is no number of parts. Write a sum of products of counts \
+         that is between 0 and 1000000"
+    );
+    for (law, cause) in [
+        ("nan", "NaN is no number of parts"),
+        ("inf", "inf is no number of parts"),
+        ("1e300 * units.adder.count", "is no number of parts"),
+        ("clock", "Hz, MHz, GHz are no number of parts"),
+        ("2 MiB", "bytes, KiB, MiB, GiB are no number of parts"),
+    ] {
+        let refused = refused(count, &format!("count = \"{law}\""));
+        assert!(refused.contains(cause), "{refused}");
+    }
+    let size = |of: &str, at: &str| {
+        let own = "of = \"2 * units.adder.rate + memories.buffer.capacity\", at = \"16 + 4 MiB\"";
+        refused(own, &format!("of = \"{of}\", at = \"{at}\""))
+    };
+    assert_eq!(
+        size("memories.buffer.capacity", "4 GHz"),
+        "toy.toml, `components.adders.size` = 4 GHz: \"memories.buffer.capacity\" has nothing in Hz, MHz, GHz. Write `at` in the units of \
+         the figures in `of`"
+    );
+    for (of, at, cause) in [
+        ("memories.buffer.capacity", "clock", "has nothing in Hz, MHz, GHz"),
+        ("memories.buffer.capacity", "0 MiB", "0 is no size"),
+        ("memories.buffer.capacity", "inf", "inf is no size"),
+        ("-1 * memories.buffer.capacity", "4 MiB", "-4194304 is no size"),
+        ("nan", "4 MiB", "NaN is no size"),
+    ] {
+        let refused = size(of, at);
+        assert!(refused.contains(cause), "{refused}");
+    }
+}
+
+#[test]
+fn what_a_part_holds_for_is_a_value_of_the_figure() {
+    let held = |values: &str| {
+        let table =
+            format!("[components.adders.holds_for]\n\"memories.buffer.capacity\" = {values}\n\n[readings.rate]");
+        load(&GOOD.replacen("[readings.rate]", &table, 1))
+    };
+    for values in ["\"4 MiB\"", "4194304", "[1, \"4096 KiB\"]"] {
+        let machine = held(values).expect("a value");
+        assert!(!machine.components()[0].unknown.as_deref().is_some_and(|cause| cause.contains("are those of")));
+    }
+    let refused = |values: &str| held(values).expect_err("refused").to_string();
+    assert_eq!(
+        refused("\"4 GHz\""),
+        "toy.toml, `components.adders.holds_for` = \"4 GHz\": `memories.buffer.capacity` is in bytes, KiB, MiB, GiB. Write a number in the \
+         base unit, a number with its unit as text, as \"640 KiB\", true or false"
+    );
+    assert!(refused("true").contains("is in bytes, KiB, MiB, GiB"));
+    assert_eq!(
+        refused("[]"),
+        "toy.toml, `components.adders.holds_for` = []: no value is given. Give the values of `memories.buffer.capacity` that area and \
+         power are of"
+    );
+}
+
+#[test]
+fn a_yes_or_no_is_changed_by_1_and_0() {
+    let change = |value: f64| {
+        let literal = DescriptionLiteral::from_toml("toy.toml", GOOD).expect("good");
+        let bare = DescriptionLiteral { components: BTreeMap::new(), ..literal };
+        let machine = Description::check("toy.toml", &bare, SPECS).expect("good");
+        machine.changed(SPECS, &[("units.adder.merged".to_owned(), value)])
+    };
+    assert_eq!(change(0.0).expect("no").flag("units.adder.merged"), Ok(false));
+    assert_eq!(change(1.0).expect("yes").flag("units.adder.merged"), Ok(true));
+    assert!(change(0.5).expect_err("neither").to_string().contains("Write true, false"));
+}
+
+#[test]
+fn a_character_that_steers_a_terminal_is_refused_and_not_repeated() {
+    for (from, to) in [
+        ("title = \"A toy\"", "title = \"A \\u001b[2Jtoy\""),
+        ("source = \"section 3\"", "source = \"\\u009b2J\""),
+        ("[components.adders]", "[components.\"add\\rers\"]"),
+    ] {
+        let text = error(from, to);
+        assert!(text.contains("has a character that steers a terminal; remove it"), "{text}");
+        assert!(!text.contains(char::is_control), "{text:?}");
+    }
+    let raw = error("paper = \"none\"", "paper = \"no\u{1b}ne\"");
+    assert!(raw.contains("u{1b}") && !raw.contains('\u{1b}'), "{raw:?}");
+    let lines = GOOD.replacen("title = \"A toy\"", "title = \"\"\"A\ttoy\nof two lines\"\"\"", 1);
+    assert!(load(&lines).is_ok());
 }

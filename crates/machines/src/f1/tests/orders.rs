@@ -142,6 +142,33 @@ fn a_digit_is_summed_up_just_before_its_transform() {
 }
 
 #[test]
+fn a_cluster_lifts_a_digit_to_one_limb_after_another() {
+    // Digits of two limbs again, in four clusters. If a cluster did all digits of a limb, each product with a constant but the second of a digit
+    // would read another digit than the one before.
+    let machine = F1 { clusters: 4, ..paper() };
+    let geometry = geometry(&machine, 1024);
+    let (limbs, special) = (10, 2);
+    let ring = ring(1024, limbs + special);
+    let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(limbs, 2, special)).expect("a gadget");
+    let program = program(&ring, &gadget, Conversion::Approximate);
+    let ordered = order(translate(&program, geometry.subpolynomials()).expect("a graph"), &machine, &geometry);
+    let graph = &ordered.translation.graph;
+    let (mut products, mut changes, mut last) = (0, 0, vec![None; machine.clusters]);
+    for index in 0..graph.len() {
+        let function = graph.function(index);
+        let Some(read) = graph.operands(index)[0].as_result() else { continue };
+        let from = graph.function(read).limb();
+        if function.unit() == UnitKind::Multiply && from != function.limb() && usize::from(from) < limbs {
+            products += 1;
+            let digit = Some(from / 2);
+            changes += usize::from(std::mem::replace(&mut last[usize::from(ordered.home[index])], digit) != digit);
+        }
+    }
+    assert!(products >= 2 * 2 * 5 * 10, "{products} products");
+    assert!(4 * changes < products, "{changes} changes of digit in {products} products");
+}
+
+#[test]
 fn a_hint_that_few_could_use_waits_until_more_can() {
     // Ciphertext i is permuted i times by one element, then once by another. The first could have its last one at once, alone, and so could
     // each of the others in the program's order. Three wait until as many do not come first.

@@ -60,8 +60,7 @@ impl AutomorphismUnit {
     /// Fixed permutations in series for chunks of `size` elements: −1 and 5^(2^i) for the factor, 2^i for the offset.
     fn sub_permutations(size: usize) -> u64 {
         let bits = u64::from(size.ilog2());
-        let factors = if bits < 3 { bits.saturating_sub(1) } else { bits - 1 };
-        factors + bits
+        bits.saturating_sub(1) + bits
     }
 
     /// Cycles from the first chunk in to the first chunk out: a register behind each fixed permutation, and two transposes.

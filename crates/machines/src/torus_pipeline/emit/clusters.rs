@@ -569,8 +569,8 @@ impl Emitter<'_> {
                 let value = if task.ends.1 { self.lwe(result) } else { sum(pass + 1) };
                 writes.push(place(value, late));
             }
-            // Only weights and biases are work; the cluster passes all columns of the block.
-            let biases = if task.ends.0 { mine.len() } else { 0 };
+            // Only weights are work, and biases in a pass of their own; the cluster passes all columns of the block.
+            let biases = if task.columns.is_empty() { mine.len() } else { 0 };
             let weights = |row: usize| matrix.row(row).filter(|(column, _)| task.columns.contains(column)).count();
             let weights: usize = mine.clone().map(weights).sum();
             let work = (biases + weights) as u64 * (layer.dimension as u64 + 1);

@@ -6,7 +6,7 @@ use super::super::machine::{Pipeline, Stages, StepCycles};
 use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
-use crate::torus::sizes::COEFFICIENT_BYTES;
+use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_schemes::tfhe::Parameters;
 
 /// One streaming core.
@@ -150,15 +150,18 @@ impl Classes {
 
 impl Kinds {
     /// An output that leaves a unit of L registers lands in cycle L - 1 after its input: the next unit reads it in cycle L.
-    fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, steps: &StepCycles, polynomials: u64) -> Self {
+    fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, steps: &StepCycles, sizes: &Sizes) -> Self {
         let after = |cycles: i64| (cycles - 1).max(0) as u64;
         let Stages { rotator, decomposer, forward, multiply, inverse, accumulator } = machine.stages;
         let (rows, columns, inverses) = (machine.rows as u32, machine.columns as u32, machine.inverses() as u32);
         let coefficients = |stage, units: u32| machine.coefficients_of(stage) as f64 * f64::from(units);
         let points = |stage, units: u32| machine.folded_points_of(stage) * f64::from(units);
-        let products = rows * columns;
-        // Its decomposer's lanes, and its multipliers.
-        let cluster = (machine.switch_lanes * (1 + machine.switch_columns)) as f64;
+        let multipliers = rows * columns;
+        // A digit stays at its lane until its products with all columns are made: of those and itself the lane makes as many a cycle.
+        let row = sizes.lwe_dimension + 1;
+        let passes = row.div_ceil(machine.switch_columns);
+        let digits = (machine.switch_lanes * (1 + row)) as f64 / passes as f64;
+        let products = (machine.switch_lanes * machine.switch_columns) as f64;
         let link = link_latency(machine) as u64;
         let rate = machine.link as f64;
         let memory = machine.memory_latency;
@@ -182,9 +185,9 @@ impl Kinds {
             multiply: b.kind_in_parts(
                 "multiply and add",
                 "vma",
-                points(multiply, products),
+                points(multiply, multipliers),
                 after(steps.multiply),
-                products,
+                multipliers,
             ),
             inverse: b.kind_in_parts(
                 "inverse transform",
@@ -201,11 +204,11 @@ impl Kinds {
                 inverses,
             ),
             extract: b.kind("sample extract", "extractor", coefficients(accumulator, columns), 1),
-            key_switch: b.kind("key switch", "key_switch", cluster, switch),
-            linear: b.kind("linear", "key_switch", cluster, switch),
+            key_switch: b.kind("key switch", "key_switch", digits, switch),
+            linear: b.kind("linear", "key_switch", products, switch),
             modulus_switch: b.kind("modulus switch", "link.in", rate / COEFFICIENT_BYTES as f64, link),
             // One polynomial comes, and all of the accumulator are set.
-            load_accumulators: b.kind("load accumulators", "link.in", rate * polynomials as f64, link),
+            load_accumulators: b.kind("load accumulators", "link.in", rate * sizes.polynomials as f64, link),
             admit: b.kind("load ciphertext", "link.in", rate, link),
             send: b.kind("store ciphertext", "link.out", rate, link),
             transfer: b.kind("transfer", "hbm.ciphertexts", 1.0, memory),
@@ -217,75 +220,70 @@ impl Kinds {
     }
 }
 
-impl Chip {
-    /// Declares `machine` for programs with `parameters`.
-    pub fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, parameters: &Parameters) -> Self {
-        let steps = &machine.steps(parameters);
-        let polynomials = machine.sizes(parameters).polynomials;
-        let classes = Classes::declare(b, machine.spectrum_bits());
-        let kinds = Kinds::declare(b, machine, steps, polynomials);
+impl Core {
+    /// Declares core `c` of `machine`.
+    fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, c: u64) -> Self {
         let pipeline = WaitCategory::Pipeline;
         let Stages { decomposer, forward, multiply, inverse, accumulator, .. } = machine.stages;
         let coefficients = |stage, units: u64| units * machine.coefficients_of(stage) * COEFFICIENT_BYTES;
         let points = |stage, units: u64| units * machine.points_of(stage) * machine.point_bytes;
         let (rows, columns, inverses) = (machine.rows, machine.columns, machine.inverses());
-        let ports = machine.port_widths();
-        let onchip = |capacity: u64, read: u64, write: u64| MemoryKind::OnChip {
-            capacity,
-            banks: 1,
-            read_bytes_per_cycle: read as f64,
-            write_bytes_per_cycle: write as f64,
-        };
+        let ports = machine.port_widths()[0];
         let wire = |bytes: u64| MemoryKind::Wire { bytes_per_cycle: bytes as f64, delay: 1 };
         let polynomial = machine.largest_ring * COEFFICIENT_BYTES;
         let largest_sum = machine.points(machine.largest_ring) * machine.point_bytes * columns;
         let sum = match machine.accumulates {
             false => wire(points(multiply, columns)),
-            true => onchip(
+            true => on_chip(
                 (1 + u64::from(SUM_BUFFERS)) * largest_sum,
                 points(multiply, columns) + points(inverse, inverses),
                 points(multiply, columns),
             ),
         };
-        let mut cores = Vec::new();
-        for c in 0..machine.cores {
-            let name = |unit: &str| format!("core{c}.{unit}");
-            cores.push(Core {
-                rotator: b.unit(name("rotator"), "rotator", pipeline),
-                decomposer: b.unit(name("decomposer"), "decomposer", pipeline),
-                fft: b.unit(name("fft"), "fft", pipeline),
-                vma: b.unit(name("vma"), "vma", pipeline),
-                ifft: b.unit(name("ifft"), "ifft", pipeline),
-                accumulator: b.unit(name("accumulator"), "accumulator", pipeline),
-                extractor: b.unit(name("extractor"), "extractor", pipeline),
-                switch: b.unit(name("key_switch"), "key_switch", WaitCategory::VectorUnit),
-                admission: b.unit(name("link.in"), "link.in", pipeline),
-                returns: b.unit(name("link.out"), "link.out", pipeline),
-                local: b.memory(name("local"), onchip(machine.local, ports[0].0, ports[0].1)),
-                rotated: b.memory(
-                    name("decomposer.buffer"),
-                    onchip(
-                        rows * polynomial,
-                        coefficients(decomposer, rows),
-                        coefficients(machine.stages.rotator, rows),
-                    ),
-                ),
-                sums: b.memory(
-                    name("accumulator.buffer"),
-                    onchip(
-                        columns * polynomial,
-                        coefficients(accumulator, inverses),
-                        coefficients(accumulator, inverses),
-                    ),
-                ),
-                digits: b.memory(name("digits"), wire(coefficients(decomposer, rows))),
-                spectrum: b.memory(name("spectrum"), wire(points(forward, rows))),
-                key: b.memory(name("key"), wire(points(multiply, rows * columns))),
-                sum: b.memory(name("sum"), sum.clone()),
-                product: b.memory(name("product"), wire(coefficients(accumulator, inverses))),
-                tile: b.memory(name("tile"), wire(machine.switch_bus)),
-            });
+        let name = |unit: &str| format!("core{c}.{unit}");
+        Self {
+            rotator: b.unit(name("rotator"), "rotator", pipeline),
+            decomposer: b.unit(name("decomposer"), "decomposer", pipeline),
+            fft: b.unit(name("fft"), "fft", pipeline),
+            vma: b.unit(name("vma"), "vma", pipeline),
+            ifft: b.unit(name("ifft"), "ifft", pipeline),
+            accumulator: b.unit(name("accumulator"), "accumulator", pipeline),
+            extractor: b.unit(name("extractor"), "extractor", pipeline),
+            switch: b.unit(name("key_switch"), "key_switch", WaitCategory::VectorUnit),
+            admission: b.unit(name("link.in"), "link.in", pipeline),
+            returns: b.unit(name("link.out"), "link.out", pipeline),
+            local: b.memory(name("local"), on_chip(machine.local, ports.0, ports.1)),
+            rotated: b.memory(
+                name("decomposer.buffer"),
+                on_chip(rows * polynomial, coefficients(decomposer, rows), coefficients(machine.stages.rotator, rows)),
+            ),
+            sums: b.memory(
+                name("accumulator.buffer"),
+                on_chip(columns * polynomial, coefficients(accumulator, inverses), coefficients(accumulator, inverses)),
+            ),
+            digits: b.memory(name("digits"), wire(coefficients(decomposer, rows))),
+            spectrum: b.memory(name("spectrum"), wire(points(forward, rows))),
+            key: b.memory(name("key"), wire(points(multiply, rows * columns))),
+            sum: b.memory(name("sum"), sum),
+            product: b.memory(name("product"), wire(coefficients(accumulator, inverses))),
+            tile: b.memory(name("tile"), wire(machine.switch_bus)),
         }
+    }
+}
+
+/// A memory of one bank on the chip.
+fn on_chip(capacity: u64, read: u64, write: u64) -> MemoryKind {
+    MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle: read as f64, write_bytes_per_cycle: write as f64 }
+}
+
+impl Chip {
+    /// Declares `machine` for programs with `parameters`.
+    pub fn declare(b: &mut ScheduleBuilder, machine: &Pipeline, parameters: &Parameters) -> Self {
+        let steps = &machine.steps(parameters);
+        let classes = Classes::declare(b, machine.spectrum_bits());
+        let kinds = Kinds::declare(b, machine, steps, &machine.sizes(parameters));
+        let pipeline = WaitCategory::Pipeline;
+        let cores = (0..machine.cores).map(|c| Core::declare(b, machine, c)).collect();
         let mut buses = |name: &str| match machine.multicast {
             true => vec![b.unit(format!("global.{name}"), name, pipeline)],
             false => (0..machine.cores).map(|c| b.unit(format!("global.{name}{c}"), name, pipeline)).collect(),
@@ -302,7 +300,8 @@ impl Chip {
                 channels.push(b.channel(format!("hbm.{name}{index}"), class, machine.channel_bytes));
             }
         }
-        let global = onchip(machine.global, ports[1].0, ports[1].1);
+        let ports = machine.port_widths()[1];
+        let global = on_chip(machine.global, ports.0, ports.1);
         Self {
             cores,
             key_buses,

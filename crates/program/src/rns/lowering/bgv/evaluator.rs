@@ -285,6 +285,23 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.checked(BgvValue { state, ..scaled })
     }
 
+    /// The factor with which `value` as it is has its message multiplied by `scale`; none if `scale` is not prime to t.
+    pub fn taken_up(&self, value: &BgvValue, scale: i64) -> Option<u64> {
+        Some(self.t.multiply(value.state.factor, self.t.inverse(self.t.reduce_signed(scale))?))
+    }
+
+    /// `value` with its message multiplied by `scale`, and with `factor`, which is prime to t: times the least integer that does both.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn times_with_factor(&mut self, value: &BgvValue, scale: i64, factor: u64) -> Result<BgvValue> {
+        let t = self.smaller(value.state.log2_t);
+        let inverse = t.inverse(t.reduce(value.state.factor)).ok_or(BgvError::Factor { op: self.at, t: t.value() })?;
+        let scale = t.centre(t.multiply(t.reduce_signed(scale), t.multiply(t.reduce(factor), inverse)));
+        let scaled = self.times_integer(value, scale)?;
+        Ok(BgvValue { state: State { factor, ..scaled.state }, ..scaled })
+    }
+
     /// A message that is a multiple of 2^`bits`, divided by it; t, a power of two, is divided too.
     ///
     /// # Errors

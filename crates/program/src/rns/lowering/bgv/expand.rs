@@ -31,6 +31,8 @@ pub fn linear_transform(
 /// Powers of one ciphertext, each of the least depth: x^i = x^(2^k)·x^(i − 2^k) with 2^k the largest power of two below i.
 struct Powers {
     known: BTreeMap<usize, BgvValue>,
+    /// With two parts, over so many limbs: what several sums of multiples read is relinearised and switched once.
+    switched: BTreeMap<(usize, usize), BgvValue>,
 }
 
 impl Powers {
@@ -49,6 +51,49 @@ impl Powers {
         self.known.insert(exponent, power.clone());
         Ok(power)
     }
+
+    /// x^`exponent` over the first `limbs` limbs, with two parts.
+    fn over(&mut self, evaluator: &mut Evaluator<'_, '_>, exponent: usize, limbs: usize) -> Result<BgvValue> {
+        if let Some(switched) = self.switched.get(&(exponent, limbs)) {
+            return Ok(switched.clone());
+        }
+        let power = self.get(evaluator, exponent)?;
+        let switched = evaluator.switch(&power, limbs)?;
+        self.switched.insert((exponent, limbs), switched.clone());
+        Ok(switched)
+    }
+
+    /// Σ c_i·x^i of the `terms` (i, c_i): all powers over as few limbs as one of them has. The one with the most noise is not
+    /// multiplied: its factor takes the coefficient up, and the others are multiplied by what gives them the same factor. With
+    /// `once` nothing else reads these powers, so one that is a product stays so.
+    fn combine(
+        &mut self,
+        evaluator: &mut Evaluator<'_, '_>,
+        terms: &[(usize, i64)],
+        once: bool,
+    ) -> Result<Option<BgvValue>> {
+        let mut values = Vec::with_capacity(terms.len());
+        for &(exponent, coefficient) in terms {
+            values.push((exponent, coefficient, self.get(evaluator, exponent)?));
+        }
+        let limbs = values.iter().map(|(_, _, power)| power.state.limbs).min().unwrap_or(0);
+        for (exponent, _, power) in &mut values {
+            if !once || power.state.limbs > limbs {
+                *power = self.over(evaluator, *exponent, limbs)?;
+            }
+        }
+        values.sort_by(|(.., a), (.., b)| b.state.noise.bound.total_cmp(&a.state.noise.bound));
+        let factor = values.iter().find_map(|(_, coefficient, power)| evaluator.taken_up(power, *coefficient));
+        let mut sum: Option<BgvValue> = None;
+        for (_, coefficient, power) in &values {
+            let term = evaluator.times_with_factor(power, *coefficient, factor.unwrap_or(power.state.factor))?;
+            sum = Some(match sum {
+                Some(sum) => evaluator.add(&sum, &term, false)?,
+                None => term,
+            });
+        }
+        Ok(sum)
+    }
 }
 
 /// Σ_i c_i·a^i, coefficients modulo t.
@@ -65,11 +110,12 @@ pub fn polynomial(
     while coefficients.len() > 1 && coefficients.last() == Some(&0) {
         coefficients.pop();
     }
-    let mut powers = Powers { known: BTreeMap::from([(1, a.clone())]) };
+    let mut powers = Powers { known: BTreeMap::from([(1, a.clone())]), switched: BTreeMap::new() };
     let degree = coefficients.len() - 1;
     // √(d/2) baby steps, a power of two so that giant steps are squares.
-    let baby = ((degree as f64 / 2.0).sqrt().ceil() as usize).max(1).next_power_of_two();
-    match block(evaluator, &mut powers, &coefficients, baby)? {
+    let baby = ((degree as f64 / 2.0).sqrt().ceil() as usize).max(1).next_power_of_two().max(2);
+    let once = coefficients.len() <= baby;
+    match block(evaluator, &mut powers, &coefficients, baby, once)? {
         (Some(value), 0) => Ok(value),
         (Some(value), constant) => evaluator.add_public(&value, &Values::integer(&[constant]), false),
         // A constant polynomial: 0·a + c.
@@ -80,42 +126,31 @@ pub fn polynomial(
     }
 }
 
-/// The value of the polynomial without its constant coefficient, if there is more, and that coefficient.
+/// The value of the polynomial without its constant coefficient, if there is more, and that coefficient. `once` is said of a polynomial
+/// that is a single block.
 fn block(
     evaluator: &mut Evaluator<'_, '_>,
     powers: &mut Powers,
     coefficients: &[i64],
     baby: usize,
+    once: bool,
 ) -> Result<(Option<BgvValue>, i64)> {
-    if coefficients.len() <= baby.max(2) {
-        let mut sum: Option<BgvValue> = None;
-        for (exponent, &coefficient) in coefficients.iter().enumerate().skip(1) {
-            if coefficient == 0 {
-                continue;
-            }
-            let power = powers.get(evaluator, exponent)?;
-            let term = evaluator.times_integer(&power, coefficient)?;
-            sum = Some(match sum {
-                Some(sum) => evaluator.add(&sum, &term, false)?,
-                None => term,
-            });
-        }
-        return Ok((sum, coefficients.first().copied().unwrap_or(0)));
+    if coefficients.len() <= baby {
+        let terms: Vec<(usize, i64)> =
+            coefficients.iter().copied().enumerate().skip(1).filter(|&(_, c)| c != 0).collect();
+        return Ok((powers.combine(evaluator, &terms, once)?, coefficients.first().copied().unwrap_or(0)));
     }
     // The largest giant step below the length splits the polynomial.
-    let mut giant = baby.max(2);
+    let mut giant = baby;
     while 2 * giant < coefficients.len() {
         giant *= 2;
     }
     let (low, high) = coefficients.split_at(giant);
-    let (low, constant) = block(evaluator, powers, low, baby)?;
-    let (high, lead) = block(evaluator, powers, high, baby)?;
+    let (low, constant) = block(evaluator, powers, low, baby, once)?;
+    let (high, lead) = block(evaluator, powers, high, baby, once)?;
     let product = match (high, lead) {
         (None, 0) => None,
-        (None, lead) => {
-            let power = powers.get(evaluator, giant)?;
-            Some(evaluator.times_integer(&power, lead)?)
-        }
+        (None, lead) => powers.combine(evaluator, &[(giant, lead)], true)?,
         (Some(high), lead) => {
             let high = match lead {
                 0 => high,

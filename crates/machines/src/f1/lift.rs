@@ -1,0 +1,106 @@
+//! What an instruction of a program lifts from several limbs to one: phase 1 keeps such work together by what it lifts, not by limb.
+//!
+//! A digit of three limbs is lifted to each limb by three products, their sum and a transform, and what a division drops is so as well. A
+//! cluster that does this for one limb after another keeps the digit's vectors in its registers and sends a vector a limb to the scratchpad;
+//! one that does a limb with all its digits receives every vector of every digit again for each limb, over a port that hints need.
+
+use super::graph::{Function, Graph, LeafClass, Vector};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The source of what lifts nothing, or from one limb alone.
+pub(super) const NONE: u32 = u32::MAX;
+
+fn reads_hint(graph: &Graph, index: usize) -> bool {
+    let hint = |operand: &Vector| operand.as_leaf().is_some_and(|leaf| graph.leaves()[leaf] == LeafClass::Hint);
+    graph.operands(index).iter().any(hint)
+}
+
+/// Of each instruction its source: the first of the vectors of other limbs, two or more, that it lifts to its limb, alone or with others of
+/// the same operation. What goes on with the sum in that limb without a hint has the same source. `operation` is that of each
+/// instruction.
+pub(super) fn sources(graph: &Graph, operation: &[u32]) -> Vec<u32> {
+    let mut sources = vec![NONE; graph.len()];
+    let mut limbs = vec![0_u8; graph.len()];
+    for index in 0..graph.len() {
+        let function = graph.function(index);
+        if matches!(function, Function::InverseNtt { .. }) || reads_hint(graph, index) {
+            continue;
+        }
+        let makers = graph.distinct_operands(index).iter().filter_map(|operand| operand.as_result());
+        for maker in makers.filter(|&maker| operation[maker] == operation[index]) {
+            let (source, count) = match graph.function(maker).limb() == function.limb() {
+                true => (sources[maker], limbs[maker]),
+                false => (maker as u32, 1),
+            };
+            sources[index] = sources[index].min(source);
+            limbs[index] = limbs[index].saturating_add(count);
+        }
+    }
+    // The parts of a sum have the sum's.
+    for index in (0..graph.len()).rev() {
+        if limbs[index] == 0 {
+            continue;
+        }
+        let follows = |user: usize| {
+            operation[user] == operation[index]
+                && graph.function(user).limb() == graph.function(index).limb()
+                && limbs[user] > 0
+        };
+        let users = graph.users(index).iter().map(|&user| user as usize).filter(|&user| follows(user));
+        if let Some(user) = users.min_by_key(|&user| sources[user]) {
+            (sources[index], limbs[index]) = (sources[user], limbs[user]);
+        }
+    }
+    for (source, _) in sources.iter_mut().zip(&limbs).filter(|&(_, &limbs)| limbs < 2) {
+        *source = NONE;
+    }
+    sources
+}
+
+/// How many digits of several limbs the `instructions` multiply with a hint.
+pub(super) fn digits(graph: &Graph, sources: &[u32], instructions: Range<u32>) -> usize {
+    let products = instructions.map(|index| index as usize).filter(|&index| reads_hint(graph, index));
+    let lifted = products.flat_map(|index| graph.operands(index)).filter_map(|operand| operand.as_result());
+    lifted.map(|result| sources[result]).filter(|&source| source != NONE).collect::<BTreeSet<u32>>().len()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Is what lifts a digit of several limbs told from what else is done in a limb?
+    use super::super::graph::GraphBuilder;
+    use super::*;
+
+    #[test]
+    fn digits_of_several_limbs_are_sources() {
+        let mut builder = GraphBuilder::default();
+        let leaves: Vec<Vector> = (0..3).map(|_| builder.leaf(LeafClass::Input)).collect();
+        let hint = builder.leaf(LeafClass::Hint);
+        let digit: Vec<Vector> = (0..3)
+            .map(|limb| builder.push(Function::InverseNtt { limb, subpolynomial: 0 }, &[leaves[usize::from(limb)]]))
+            .collect();
+        let limb = 3;
+        let product = |builder: &mut GraphBuilder, digit| {
+            builder.push(Function::MultiplyConstant { limb, constant: 5 }, &[digit])
+        };
+        let terms: Vec<Vector> = digit.iter().map(|&digit| product(&mut builder, digit)).collect();
+        let sum = builder.push(Function::Add { limb }, &[terms[0], terms[1]]);
+        let sum = builder.push(Function::Add { limb }, &[sum, terms[2]]);
+        let lifted = builder.push(Function::ForwardNtt { limb, subpolynomial: 0 }, &[sum]);
+        let single = builder.push(Function::ForwardNtt { limb, subpolynomial: 0 }, &[digit[1]]);
+        let products = [lifted, single].map(|vector| builder.push(Function::Multiply { limb }, &[vector, hint]));
+        let result = builder.push(Function::Add { limb }, &products);
+        builder.output(result);
+        let graph = builder.finish();
+        let found = sources(&graph, &vec![0; graph.len()]);
+        let first = digit[0].as_result().unwrap() as u32;
+        let mut expected = vec![NONE; 3];
+        expected.extend([first; 6]);
+        expected.extend([NONE; 4]);
+        assert_eq!(found, expected);
+        assert_eq!(digits(&graph, &found, 0..graph.len() as u32), 1);
+        // Of another operation's vectors nothing is known.
+        let apart: Vec<u32> = (0..graph.len() as u32).collect();
+        assert!(sources(&graph, &apart).iter().all(|&source| source == NONE));
+    }
+}

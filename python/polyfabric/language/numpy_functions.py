@@ -1,0 +1,46 @@
+"""numpy's functions that are functions of this language, beside those that are operators and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .sorting import sort
+from .values import concat, maximum, minimum, mux
+
+
+def _product(a: Any, b: Any) -> Any:  # noqa: ANN401 - encrypted values and public numbers
+    """As numpy has it: of a single number and anything slot by slot, else a product of vectors or matrices."""
+    one = any(
+        getattr(value, "scalar", False) or isinstance(value, int | float | complex | np.number) for value in (a, b)
+    )
+    if one:
+        return a * b
+    return (np.asarray(a) if isinstance(a, list | tuple) else a) @ b
+
+
+def _concatenated(parts: Any) -> Any:  # noqa: ANN401 - encrypted values
+    return concat(*parts)
+
+
+def _clipped(value: Any, low: Any = None, high: Any = None) -> Any:  # noqa: ANN401 - encrypted values and public numbers
+    value = value if low is None else maximum(value, low)
+    return value if high is None else minimum(value, high)
+
+
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.dot: _product,
+    np.concatenate: _concatenated,
+    np.sort: sort,
+    np.where: mux,
+    np.clip: _clipped,
+}
+"""Called without options, such as `axis=`."""
+
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
+    np.maximum: maximum,
+    np.minimum: minimum,
+    np.square: lambda value: value * value,
+}

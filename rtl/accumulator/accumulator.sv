@@ -1,0 +1,75 @@
+// The accumulators of a blind rotation (FPT, figure 2): a memory of WORDS words of LANES torus coefficients, each of which in its turn gets a product added,
+// modulo 2^WIDTH, or is replaced. The product is the inverse transform's number, divided by 2^SHIFT to the nearest, halves to even, or times 2^LEFT.
+//
+// The memory's read takes a cycle, and the addition ADDER; what the division rounds up is the addition's carry in. Results go back to their
+// place and on to the rotator.
+module accumulator #(
+    parameter int unsigned LANES = 2,
+    parameter int unsigned WORDS = 16,  // more than the latency
+    parameter int unsigned WIDTH = 16,
+    parameter int unsigned PRODUCT = 29,  // bits of a product
+    parameter int unsigned SHIFT = 6,
+    parameter int unsigned LEFT = 0,  // one of both is 0
+    parameter int unsigned ADDER = 1
+) (
+    input logic clock,
+    input logic reset,
+    input logic valid,  // the next word's turn
+    input logic replaces,
+    input logic [WIDTH-1:0] fresh[LANES],  // what it is replaced by
+    input logic signed [PRODUCT-1:0] products[LANES],
+    output logic [WIDTH-1:0] sums[LANES]
+);
+    localparam int unsigned PLACES = $clog2(WORDS);
+    localparam int unsigned WHOLE = PRODUCT + LEFT > WIDTH ? PRODUCT + LEFT : WIDTH;
+
+    logic [PLACES-1:0] place, written;
+    logic replaced, writes;
+    always_ff @(posedge clock) begin
+        if (reset) place <= '0;
+        else if (valid) place <= 32'(place) == WORDS - 1 ? '0 : place + 1'b1;
+        replaced <= replaces;
+    end
+    delay #(
+        .CYCLES(latency::accumulator(ADDER)),
+        .WIDTH (PLACES + 1)
+    ) way_back (
+        .clock,
+        .reset,
+        .in ({valid, place}),
+        .out({writes, written})
+    );
+    for (genvar lane = 0; lane < LANES; lane++) begin : lanes
+        logic [WIDTH-1:0] memory[WORDS], before_it, fresh_one;
+        logic signed [PRODUCT-1:0] product;
+        logic signed [WHOLE-1:0] whole;
+        logic half, more, up;
+        always_ff @(posedge clock) begin
+            before_it <= memory[place];
+            fresh_one <= fresh[lane];
+            product <= products[lane];
+            if (writes) memory[written] <= sums[lane];
+        end
+        assign whole = (WHOLE'(product) >>> SHIFT) << LEFT;
+        if (SHIFT > 0) begin : rounds
+            assign half = product[SHIFT-1];
+            assign more = SHIFT > 1 && |(product & ((PRODUCT'(1) << (SHIFT - 1)) - 1));
+        end else begin : exact
+            assign {half, more} = '0;
+        end
+        assign up = half && (more || whole[0]);
+        delay #(
+            .CYCLES(ADDER),
+            .WIDTH (WIDTH)
+        ) adder (
+            .clock,
+            .reset(1'b0),
+            .in (replaced ? fresh_one : before_it + whole[WIDTH-1:0] + WIDTH'(up)),
+            .out(sums[lane])
+        );
+        if (WHOLE > WIDTH) begin : wraps
+            logic unused;
+            assign unused = ^whole[WHOLE-1:WIDTH];
+        end
+    end
+endmodule

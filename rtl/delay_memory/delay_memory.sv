@@ -1,0 +1,38 @@
+// A word that comes out `cycles` cycles later, from 1 to DEPTH, the same number since the last reset. A memory, of which a word is read and then written
+// a cycle, and the register behind it. CLEARED lines give 0 until a word of after the reset comes out.
+module delay_memory #(
+    parameter int unsigned WIDTH = 40,
+    parameter int unsigned DEPTH = 4,
+    parameter bit CLEARED = 0
+) (
+    input logic clock,
+    input logic reset,
+    input logic [$clog2(DEPTH+1)-1:0] cycles,
+    input logic [WIDTH-1:0] in,
+    output logic [WIDTH-1:0] out
+);
+    localparam int unsigned ADDRESS_BITS = $clog2(DEPTH + 1);
+
+    logic [WIDTH-1:0] memory[DEPTH], read;
+    logic [ADDRESS_BITS-1:0] address;
+    // A line of one cycle is its register alone; any other has a word less in the memory.
+    logic last;
+    assign last = cycles < 3 || address == cycles - ADDRESS_BITS'(2);
+
+    always_ff @(posedge clock) begin
+        read <= cycles == 1 ? in : memory[address];
+        memory[address] <= in;
+        address <= reset || last ? '0 : address + 1'b1;
+    end
+
+    if (CLEARED) begin : from_reset
+        logic wrapped, filled;
+        always_ff @(posedge clock) begin
+            wrapped <= !reset && (wrapped || last);
+            filled <= !reset && (wrapped || cycles == 1);
+        end
+        assign out = filled ? read : '0;
+    end else begin : always_on
+        assign out = read;
+    end
+endmodule

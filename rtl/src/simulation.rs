@@ -1,0 +1,111 @@
+//! A unit that runs: a word in and a word out each cycle, through a program's standard streams.
+
+use crate::Bits;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use thiserror::Error;
+
+/// Why a simulation failed.
+#[derive(Debug, Error)]
+pub enum SimulationError {
+    /// The program cannot be started, or ended early.
+    #[error("the simulation {program}: {cause}")]
+    Program {
+        /// Which.
+        program: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// A word of another width than the bus.
+    #[error("a word of {word} bits for a bus of {bus} bytes")]
+    Width {
+        /// Bits of the word.
+        word: usize,
+        /// Bytes of the bus.
+        bus: usize,
+    },
+}
+
+/// A valid word that came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Cycles since the first word went in.
+    pub cycle: u64,
+    /// The bus, lowest bits first.
+    pub bytes: Vec<u8>,
+}
+
+/// A unit that was built.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    program: PathBuf,
+}
+
+impl Simulation {
+    pub(crate) fn new(program: PathBuf) -> Self {
+        Self { program }
+    }
+
+    /// Feeds `words` from reset on, one a cycle, where none is a cycle without a valid word, and then `idle` cycles more. What came out valid, in order.
+    ///
+    /// # Errors
+    /// [`SimulationError`] for a word that does not fit the bus, or if the program fails.
+    pub fn run(
+        &self,
+        words: impl IntoIterator<Item = Option<Bits>>,
+        idle: usize,
+    ) -> Result<Vec<Output>, SimulationError> {
+        let failed = |cause| SimulationError::Program { program: self.program.clone(), cause };
+        let mut child =
+            Command::new(&self.program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let (mut to, mut from) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+        let [width_in, width_out] = widths(&mut from).map_err(failed)?;
+        let mut stream = Vec::new();
+        for word in words.into_iter().chain(std::iter::repeat_n(None, idle)) {
+            push(&mut stream, word.as_ref(), width_in)?;
+        }
+        // A full pipe on either side would hold up the other: one thread writes.
+        let out = std::thread::scope(|scope| {
+            let writer = scope.spawn(move || to.write_all(&stream));
+            let mut out = Vec::new();
+            from.read_to_end(&mut out)?;
+            writer.join().expect("no panic").map(|()| out)
+        })
+        .map_err(failed)?;
+        let status = child.wait().map_err(failed)?;
+        if !status.success() {
+            return Err(failed(io::Error::other(status.to_string())));
+        }
+        Ok(outputs(&out, width_out))
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+}
+
+fn widths(from: &mut impl Read) -> io::Result<[usize; 2]> {
+    let mut bytes = [0; 8];
+    from.read_exact(&mut bytes)?;
+    let (first, second) = bytes.split_at(4);
+    Ok([first, second].map(|half| u32::from_le_bytes(half.try_into().expect("four bytes")) as usize))
+}
+
+/// A cycle's bytes: valid or not, and the bus, a whole number of the simulator's words.
+fn push(stream: &mut Vec<u8>, word: Option<&Bits>, width: usize) -> Result<(), SimulationError> {
+    let bytes = word.map_or(&[][..], Bits::bytes);
+    if bytes.len() > width || word.is_some() && bytes.len() + 4 <= width {
+        return Err(SimulationError::Width { word: bytes.len() * 8, bus: width });
+    }
+    stream.push(u8::from(word.is_some()));
+    stream.extend_from_slice(bytes);
+    stream.resize(stream.len() + width - bytes.len(), 0);
+    Ok(())
+}
+
+fn outputs(stream: &[u8], width: usize) -> Vec<Output> {
+    let valid = stream.chunks_exact(1 + width).enumerate().filter(|(_, word)| word[0] != 0);
+    valid.map(|(cycle, word)| Output { cycle: cycle as u64, bytes: word[1..].to_vec() }).collect()
+}

@@ -1,0 +1,38 @@
+"""Is a program that is called with encrypted values a part of the program that calls it?"""
+
+from __future__ import annotations
+
+import numpy as np
+import polyfabric as pf
+import pytest
+
+
+@pf.program(x=pf.UInt(8).vector(3))
+def summary(x: pf.Integer) -> dict[str, pf.Integer]:
+    """The greatest of three, and all of them in order."""
+    return {"most": pf.max(x), "sorted": pf.sort(x)}
+
+
+@pf.program(x=pf.Real.vector(4), y=pf.Real.vector(4))
+def moments(x: pf.SlotValue, y: pf.SlotValue) -> tuple[pf.SlotValue, pf.SlotValue]:
+    """Of two series."""
+    return x.mean(), pf.dot(x, y)
+
+
+def test_its_outputs_are_values_of_the_program_that_calls_it() -> None:
+    @pf.program(x=pf.UInt(8).vector(3), y=pf.UInt(8).vector(3))
+    def both(x: pf.Integer, y: pf.Integer) -> dict[str, pf.Integer]:
+        one, other = summary(x=x), summary(x=y)
+        return {"most": pf.max(one["most"], other["most"]), "middle": one["sorted"][1] + other["sorted"][1]}
+
+    given = {"x": [3, 9, 200], "y": [7, 1, 5]}
+    assert both(**given) == {"most": 200, "middle": 14}
+    assert both.run(given)["most"] == 200
+    # In the clear it is what it was.
+    assert summary(x=[3, 9, 2]) == {"most": 9, "sorted": [2, 3, 9]}
+
+
+def test_public_numbers_are_taken_beside_encrypted_ones_and_bounds_may_differ() -> None:
+    program = pf.program(x=pf.Real.bounded(2).vector(4))(lambda x: moments(x=x, y=np.arange(4))["result1"])
+    assert program.run({"x": [2, 1, 0.5, -1]}).correct
+    assert program(x=[2, 1, 0.5, -1])["result"] == pytest.approx(1 + 1 - 3)

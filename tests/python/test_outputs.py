@@ -1,0 +1,58 @@
+"""Are a program's outputs what its function returned, by the names and in the order that it gave them?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polyfabric as pf
+import pytest
+
+KINDS = {"wide": pf.UInt(2), "few bits": pf.Int(0, 3), "residues": pf.Mod(2)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_outputs_are_in_the_order_of_the_function_wherever_they_are_read(kind: str, tmp_path: Path) -> None:
+    """Twelve of a tuple, whose names sort otherwise: result10 stands before result2 in a dictionary's order of names."""
+    program = pf.program(x=KINDS[kind])(lambda x: (x, *(x + 1 for _ in range(11))))
+    names = [f"result{place}" for place in range(12)]
+    assert list(program.outputs) == names
+    assert list(program(x=0)) == names
+    done = program.run({"x": 0})
+    assert list(done.outputs) == list(done.expected) == names
+    client = pf.Client(pf.Specification.from_bytes(pf.Specification.of(program).to_bytes()))
+    answer = pf.Server(program, client.evaluation_key).execute(client.encrypt({"x": 0}))
+    assert list(client.decrypt(answer)) == names
+    program.make_keys(tmp_path)
+    program.encrypt({"x": 0}, tmp_path)
+    program.execute(tmp_path)
+    assert list(program.decrypt(tmp_path)) == names
+
+
+def test_a_dictionary_keeps_its_order() -> None:
+    program = pf.program(x=pf.UInt(8).vector(2))(lambda x: {"won": x[0], "paid": x[1], "also": pf.sum(x)})
+    assert list(program(x=[1, 2]).items()) == [("won", 1), ("paid", 2), ("also", 3)]
+
+
+def test_a_list_in_a_dictionary_or_a_tuple_is_a_vector() -> None:
+    def several(x: Any) -> Any:
+        return {"ends": [x[0], x[2]], "one": x[1], "sums": (x[0] + x[1], x[1] + x[2])}
+
+    for kind in (pf.UInt(8), pf.Int(0, 7), pf.Mod(65537), pf.Real.bounded(7)):
+        program = pf.program(x=kind.vector(3))(several)
+        for found in (program(x=[1, 2, 5]), program.run({"x": [1, 2, 5]}).outputs):
+            for name, meant in {"ends": [1, 5], "one": 2, "sums": [3, 7]}.items():
+                assert found[name] == pytest.approx(meant, abs=1e-4)
+    nested = pf.program(x=pf.UInt(8).vector(3))(lambda x: (x[0], [x[1], x[2]]))
+    assert nested(x=[1, 2, 5]) == {"result0": 1, "result1": [2, 5]}
+
+
+def test_a_list_of_vectors_in_slots_is_a_matrix() -> None:
+    program = pf.program(x=pf.Real.vector(3))(lambda x: {"rows": [x, x * 0.5], "stats": [x.mean(), x.var()]})
+    values = np.array([0.5, -0.25, 1.0])
+    for found in (program(x=values), program.run({"x": values}).outputs):
+        np.testing.assert_allclose(found["rows"], [values, values / 2], atol=1e-6)
+        np.testing.assert_allclose(found["stats"], [values.mean(), values.var()], atol=1e-6)
+    with pytest.raises(pf.ProgramError, match=r"returned 'rows', a list of real x 3, real; return a list of single"):
+        pf.program(x=pf.Real.vector(3))(lambda x: {"rows": [x, x.mean()]})

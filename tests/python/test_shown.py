@@ -1,0 +1,84 @@
+"""Is what a session prints of results, reports, keys and ciphertexts short, and does it say what they are?"""
+
+from __future__ import annotations
+
+import re
+
+import polyfabric as pf
+import pytest
+
+
+@pf.program(x=pf.Mod(65537).vector(300))
+def squares(x: pf.SlotValue) -> dict[str, pf.SlotValue]:
+    """Of three hundred numbers."""
+    return {"sum": x.sum(), "squares": x * x}
+
+
+@pf.program(x=pf.Int(0, 3))
+def plus(x: pf.Value) -> pf.Value:
+    """One more."""
+    return x + 1
+
+
+def test_a_result_shows_its_outputs_and_not_its_tables() -> None:
+    done = squares.run({"x": [1] * 300})
+    assert str(done) == repr(done)
+    assert len(repr(done)) < 500
+    assert re.fullmatch(
+        r"<squares on cpu with bgv-2p13-\S+: sum = 300, squares = \[1, 1, .*; correct; keys .* m?s, encrypt .*, execute .*, decrypt .*>",
+        repr(done),
+    )
+    assert re.match(r"<plus on cpu with \S+: result = 3; correct; ", repr(plus.run({"x": 2})))
+
+
+@pytest.mark.parametrize("program", [squares, plus], ids=["slots", "elements"])
+def test_a_report_prints_as_its_table(program: pf.Program | pf.SlotProgram) -> None:
+    report = program.cost()
+    assert str(report) == report.table().rstrip()
+    assert len(repr(report)) < 200
+    assert f" report of {program.name}: print it, " in repr(report)
+
+
+def test_keys_and_specifications_say_of_what_they_are() -> None:
+    specification = pf.Specification.of(plus)
+    client = pf.Client(specification)
+    assert re.fullmatch(r"<specification of plus, with TFHE and polyfabric-\S+>", repr(specification))
+    assert repr(client) == "<client of plus, with TFHE>"
+    assert repr(client.evaluation_key) == f"<evaluation key: {len(client.evaluation_key.to_bytes())} bytes>"
+    shared = pf.Client(pf.Specification.of(squares, public=True))
+    assert repr(shared.public_key) == f"<public key: {len(shared.public_key.to_bytes())} bytes>"
+    assert re.fullmatch(r"<keys of TFHE, polyfabric-\S+>", repr(plus.run({"x": 2}).keys))
+
+
+TYPES = [
+    pf.Bool,
+    pf.Int(0, 7),
+    pf.Int(0, 8, step=2).vector(2),
+    pf.Torus(4),
+    pf.UInt(8),
+    pf.SInt(8).vector(3),
+    pf.Text(3),
+    pf.Real,
+    pf.Real.matrix(2, 3),
+    pf.Complex.bounded(5).vector(3),
+    pf.Mod(65537).vector(2),
+]
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=repr)
+def test_a_type_is_shown_as_it_is_written(kind: object) -> None:
+    again = eval(repr(kind), {"pf": pf})
+    assert (repr(again), str(again)) == (repr(kind), str(kind))
+
+
+def test_plans_machines_and_the_package_say_what_they_are() -> None:
+    assert re.fullmatch(r"<plan of plus with polyfabric-\S+, for this computer>", repr(plus.plan()))
+    assert repr(pf.machine("f1")) == "<machine f1>"
+    assert re.match(r"\d+\.\d+", pf.__version__)
+
+
+def test_an_output_is_read_by_its_name() -> None:
+    done = plus.run({"x": 2})
+    assert done["result"] == 3
+    with pytest.raises(pf.InputError, match="plus has no output 'sum'; it has result"):
+        done["sum"]
