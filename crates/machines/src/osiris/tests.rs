@@ -5,7 +5,7 @@ mod rounds;
 
 use super::chip::Chip;
 use super::flow::Flow;
-use super::layout::{Cycle, Layout, Planner, Port};
+use super::layout::{Cycle, Free, Layout, Planner, Port};
 use super::machine::{Osiris, SPECS};
 use super::meaning::Names;
 use super::mod_change::ModChangeSchedule;
@@ -215,7 +215,10 @@ fn ways_to_do_a_task_differ_in_units_alone_and_its_form_has_them_all() {
         let tasks = Tasks::of(&program, true, (machine.tiling, machine.limbs)).expect("tasks");
         let planner = Planner { machine: &machine, units, chip: &chip };
         let flow = Flow::of(&tasks, &planner).expect("layouts");
-        let free: Vec<(Cycle, Cycle)> = (0..200).map(|unit| (unit * 37 % 1000, unit * 53 % 1500)).collect();
+        let modes = [None, chip.kinds.mode(chip.kinds.inverse(1)), chip.kinds.mode(chip.kinds.transform(1))];
+        let free =
+            |unit: i64| Free { input: unit * 37 % 1000, output: unit * 53 % 1500, mode: modes[unit as usize % 3] };
+        let free: Vec<Free> = (0..200).map(free).collect();
         let mut ways = BTreeSet::new();
         for (number, task) in tasks.tasks.iter().enumerate() {
             let layouts = planner.layouts(task).expect("a way");
