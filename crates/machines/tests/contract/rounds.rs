@@ -36,7 +36,7 @@ const LIMBS: usize = 4;
 const DIGIT: usize = 2;
 
 /// Moduli that every machine's words and primes serve.
-fn ring() -> (Arc<Ring>, Arc<Gadget>) {
+pub fn ring() -> (Arc<Ring>, Arc<Gadget>) {
     let shape = Shape { log2_degree: 10, limbs: LIMBS + DIGIT, special: 0, ciphertexts: 1, rounds: 1 };
     let program = build(Operation::Permute, shape).expect("a program");
     let moduli: Vec<Modulus> = program.moduli.to_vec();
@@ -51,7 +51,7 @@ fn polynomial(ring: &Ring, seed: i64) -> Arc<PublicPolynomial> {
 }
 
 /// A ciphertext rotated by `steps`, times a public polynomial, and one part of it as often times the other as `products` says.
-fn body((ring, gadget): (&Ring, &Gadget), steps: i64, products: usize) -> Arc<KernelProgram> {
+pub fn body((ring, gadget): (&Ring, &Gadget), steps: i64, products: usize) -> Arc<KernelProgram> {
     let mut builder = KernelBuilder::new(format!("rotate by {steps}"), ring.degree(), ring.moduli()).expect("moduli");
     let limbs = |limbs: &[_]| LimbSet::new(limbs.iter().copied());
     let (q, special) = (limbs(gadget.q()), limbs(gadget.special()));
