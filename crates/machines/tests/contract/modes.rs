@@ -12,7 +12,7 @@ use polyfabric_machines::engine::schedule::{
     Event, Item, KindId, OpRef, Repeat, Resource, Resources, Schedule, Shift, Value,
 };
 use polyfabric_machines::registry::of;
-use polyfabric_program::rns::kernel::{Round, Rounds};
+use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, Round, Rounds, ValueType};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,15 +20,34 @@ fn has_modes(resources: &Resources) -> bool {
     resources.kinds.iter().any(|kind| kind.mode.is_some())
 }
 
-/// The machines of the residue family with modes, with a program that takes limbs either way, and diagonals made of one.
-fn residue_machines() -> Vec<(Description, Listed)> {
+/// Changes of modulus to as many limbs as there are, and to one less.
+fn changes_of_modulus() -> Arc<KernelProgram> {
     let (ring, gadget) = rounds::ring();
-    let program = rounds::body((&ring, &gadget), 1, 2);
+    let mut builder = KernelBuilder::new("changes of modulus", ring.degree(), ring.moduli()).expect("moduli");
+    let limbs = |limbs: &[_]| LimbSet::new(limbs.iter().copied());
+    let (q, special, digit) = (limbs(gadget.q()), limbs(gadget.special()), limbs(&gadget.digits()[0]));
+    let [x0, x1] = [0, 1].map(|part| builder.input("x", part, ValueType::evaluation(q.clone())).expect("an input"));
+    let raised = builder.mod_up(x1, digit, q.union(&special), Conversion::Balanced).expect("a digit");
+    let y1 = builder.mod_down(raised, special, Conversion::Balanced, None).expect("a division");
+    let last = LimbSet::one(*q.as_slice().last().expect("limbs"));
+    let fewer = builder.mod_down(x0, last.clone(), Conversion::Balanced, None).expect("a division");
+    let y0 = builder.mod_up(fewer, q.difference(&last), q, Conversion::Balanced).expect("limbs");
+    [y0, y1].into_iter().enumerate().for_each(|(part, value)| builder.output("y", part as u16, value));
+    Arc::new(builder.finish().expect("a program"))
+}
+
+/// The machines of the residue family with modes, with a program that has their units set up in several.
+fn residue_machines() -> Vec<(Description, Listed)> {
+    let program = changes_of_modulus();
     let own = all_machines().into_iter().filter_map(|machine| {
-        let Programs::Residue(_) = of(&machine).expect("a mapper").programs() else { return None };
-        let simulated = residue::map(&machine, &program, "", &Given::new()).ok()?;
+        let Programs::Residue(mapper) = of(&machine).expect("a mapper").programs() else { return None };
+        let resources = mapper.resources(&machine, &program, &Given::new()).expect("its figures are right");
+        if !has_modes(&resources) {
+            return None;
+        }
+        let simulated = residue::map(&machine, &program, "", &Given::new()).expect("it fits");
         let listed = Listed::of(simulated.mapped());
-        has_modes(&listed.resources).then_some((machine, listed))
+        Some((machine, listed))
     });
     own.collect()
 }
@@ -143,8 +162,7 @@ fn an_event_that_changes_its_units_mode_a_cycle_early_is_refused() {
 
 #[test]
 fn so_is_one_of_a_round_that_repeats() {
-    let (ring, gadget) = rounds::ring();
-    let bodies = vec![rounds::body((&ring, &gadget), 1, 2)];
+    let bodies = vec![changes_of_modulus()];
     let rounds = Rounds { name: "alike".into(), bodies, rounds: vec![Round::of(0); 8] };
     for (machine, _) in residue_machines() {
         let Ok(whole) = WholeRounds::map(&machine, rounds.clone(), &Given::new()) else { continue };

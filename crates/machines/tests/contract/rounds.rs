@@ -51,7 +51,7 @@ fn polynomial(ring: &Ring, seed: i64) -> Arc<PublicPolynomial> {
 }
 
 /// A ciphertext rotated by `steps`, times a public polynomial, and one part of it as often times the other as `products` says.
-pub fn body((ring, gadget): (&Ring, &Gadget), steps: i64, products: usize) -> Arc<KernelProgram> {
+fn body((ring, gadget): (&Ring, &Gadget), steps: i64, products: usize) -> Arc<KernelProgram> {
     let mut builder = KernelBuilder::new(format!("rotate by {steps}"), ring.degree(), ring.moduli()).expect("moduli");
     let limbs = |limbs: &[_]| LimbSet::new(limbs.iter().copied());
     let (q, special) = (limbs(gadget.q()), limbs(gadget.special()));

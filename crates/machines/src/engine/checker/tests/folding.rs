@@ -216,7 +216,7 @@ fn nested_loops_are_skipped() {
         stray_rounds: 1,
         stray_period: 4,
         token: true,
-        modes: true,
+        modes: false,
         read_bytes: 8.0,
     };
     let schedule = build(&shape);

@@ -133,6 +133,6 @@ fn a_class_of_units_has_modes_for_all_of_its_operations_or_for_none() {
     schedule.resources.kinds[2].mode = None;
     let refused = check(&schedule, &[]).expect_err("one has none");
     assert_eq!(refused.hazard, Hazard::Malformed);
-    let says = "of the operations of a `unit`, either `slow` or `other` alone has a mode: all have one, or none";
+    let says = "of the operations of a `unit`, either `other` or `slow` alone has a mode: all have one, or none";
     assert!(refused.message.ends_with(says), "{refused}");
 }
