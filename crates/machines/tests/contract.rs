@@ -2,6 +2,8 @@
 
 #[path = "contract/changes.rs"]
 mod changes;
+#[path = "contract/modes.rs"]
+mod modes;
 #[path = "contract/moved.rs"]
 mod moved;
 #[path = "contract/residue_family.rs"]
