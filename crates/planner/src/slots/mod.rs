@@ -33,8 +33,8 @@ use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use set_choice::{
-    bgv_choice, bootstrapping, choose_bgv, choose_ckks, named_bgv, named_ckks, no_set_on, other_modulus, other_scheme,
-    with_bootstraps,
+    bgv_choice, bootstrapping, choose_bgv, choose_ckks, choose_ckks_on, named_bgv, named_ckks, other_modulus,
+    other_scheme, with_bootstraps,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -294,13 +294,13 @@ impl SlotPlan {
         let (lowering, key_switch) = match program.scheme() {
             Scheme::Ckks => {
                 let program = Arc::clone(&folded.program);
-                let parameters = match asked {
-                    Some(ParameterRequest::Name(name)) => named_ckks(&program, name)?,
-                    Some(ParameterRequest::Set(ParameterSet::Ckks(set))) => set.clone(),
+                let (parameters, larger) = match asked {
+                    Some(ParameterRequest::Name(name)) => (named_ckks(&program, name)?, Vec::new()),
+                    Some(ParameterRequest::Set(ParameterSet::Ckks(set))) => (set.clone(), Vec::new()),
                     Some(ParameterRequest::Set(other)) => return Err(other_scheme(&program, other)),
                     None => match machine {
-                        Some(machine) => return Err(no_set_on(&program, machine)?),
-                        None => choose_ckks(&program, security, 0.0)?,
+                        Some(machine) => choose_ckks_on(&program, machine, security)?,
+                        None => (choose_ckks(&program, security, 0.0)?, Vec::new()),
                     },
                 };
                 if let Some(placed) = with_bootstraps(&program, &parameters)? {
@@ -322,8 +322,22 @@ impl SlotPlan {
                     };
                     Ok::<_, PlanError>((tried, chosen))
                 };
-                let (mut plan, mut chosen) = of(parameters)?;
+                let serves = |(plan, _): &(CkksPlan, _)| {
+                    plan.noise.first_wrapping().is_none() && plan.noise.require_something_left(program).is_ok()
+                };
+                let mut found = of(parameters);
+                for set in larger {
+                    if found.as_ref().is_ok_and(serves) {
+                        break;
+                    }
+                    let next = of(set);
+                    if next.as_ref().is_ok_and(|next| found.is_err() || serves(next)) {
+                        found = next;
+                    }
+                }
+                let (mut plan, mut chosen) = found?;
                 if asked.is_none()
+                    && machine.is_none()
                     && let Some(log2_modulus) = plan.modulus_short()?
                     && let Ok(set) = choose_ckks(program, security, log2_modulus)
                     && let Ok(larger) = of(set)
