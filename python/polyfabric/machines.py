@@ -165,7 +165,7 @@ class Machine:
         kernel = getattr(planned, "kernel", planned)
         if isinstance(kernel, _native.KernelProgram | _native.ResidueKernel):
             return kernel
-        what = repr(planned) if isinstance(planned, str) else f"a {type(planned).__name__}"
+        what = repr(planned) if isinstance(planned, str) else f"of the type {type(planned).__name__}"
         raise InputError(
             f"{self.name} times plans, and this is {what}; write program.simulate({self.argument!r}) for a program of yours, program.plan(..) for its "
             f"plan, or `polyfabric simulate NAME --machine {self.argument}` for one that comes with Polyfabric"
