@@ -39,6 +39,9 @@ use set_choice::{
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
+/// Bound of an output's error, as a share of its numbers, with which no larger set is tried for a machine.
+const FINE_ERROR: f64 = 1.0 / 1024.0;
+
 /// Most bytes of keys of which both halves are kept, and of public polynomials that are kept transformed; the keys of a bootstrapping are more.
 pub const MOST_PREPARED_BYTES: usize = 4 << 30;
 
@@ -274,6 +277,18 @@ impl CkksPlan {
         Ok((short > 0.0).then(|| chain.log2_modulus(start) + short))
     }
 
+    /// The largest bound of an output's error, as a share of its numbers; beyond all where a message may wrap around.
+    fn relative_error(&self, program: &Program) -> f64 {
+        if self.noise.first_wrapping().is_some() {
+            return f64::INFINITY;
+        }
+        let outputs: Vec<NodeId> = program.outputs().map(|(id, _)| id).collect();
+        let own = self.noise.nodes.iter().filter(|node| outputs.contains(&node.node) && node.magnitude > 0.0);
+        own.map(|node| node.bound / node.magnitude)
+            .map(|share| if share.is_nan() { f64::INFINITY } else { share })
+            .fold(0.0, f64::max)
+    }
+
     /// Whether no error is much larger than with the set's own key switch.
     fn accepts(&self, own: Option<&NoiseReport>) -> Result<(), String> {
         let like = |own| self.noise.require_like(own, SPARE_BITS).map_err(|failure| failure.to_string());
@@ -322,16 +337,16 @@ impl SlotPlan {
                     };
                     Ok::<_, PlanError>((tried, chosen))
                 };
-                let serves = |(plan, _): &(CkksPlan, _)| {
-                    plan.noise.first_wrapping().is_none() && plan.noise.require_something_left(program).is_ok()
+                let error = |tried: &Result<(CkksPlan, _), _>| {
+                    tried.as_ref().map_or(f64::INFINITY, |(plan, _)| plan.relative_error(program))
                 };
                 let mut found = of(parameters);
                 for set in larger {
-                    if found.as_ref().is_ok_and(serves) {
+                    if error(&found) <= FINE_ERROR {
                         break;
                     }
                     let next = of(set);
-                    if next.as_ref().is_ok_and(|next| found.is_err() || serves(next)) {
+                    if found.is_err() && next.is_ok() || error(&next) < error(&found) {
                         found = next;
                     }
                 }

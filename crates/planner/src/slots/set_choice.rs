@@ -104,6 +104,9 @@ pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Resul
 /// Sets that the refusal of a program without one names.
 const MOST_NAMED: usize = 4;
 
+/// Sets that are tried for a program without one.
+const MOST_TRIED: usize = 8;
+
 /// The sets of primes of `word_bits` bits that have the program's levels and slots, the smallest ring and modulus first.
 fn sets_of_words(program: &Program, word_bits: u32) -> Result<Vec<&'static ckks_scheme::Parameters>, PlanError> {
     use ckks_scheme::sets::{Family, all};
@@ -125,7 +128,7 @@ fn sets_of_words(program: &Program, word_bits: u32) -> Result<Vec<&'static ckks_
 }
 
 /// Sets for a CKKS program that names none on `machine`: the smallest of `security` bits, and of 128 in any case, in primes of its words, and larger ones,
-/// should the machine not take that, or its errors leave nothing. Where there is none, those of fewer bits are named.
+/// should the machine not take that, or its errors be too large. Where there is none, those of fewer bits are named.
 pub fn choose_ckks_on(
     program: &Program,
     machine: &Description,
@@ -136,7 +139,8 @@ pub fn choose_ckks_on(
     let least = security.max(STANDARD_SECURITY_BITS);
     let mut secure = fitting.iter().filter(|parameters| parameters.security().bits >= least);
     if let Some(smallest) = secure.next() {
-        return Ok(((*smallest).clone(), secure.map(|parameters| (*parameters).clone()).collect()));
+        let larger = secure.take(MOST_TRIED - 1).map(|parameters| (*parameters).clone());
+        return Ok(((*smallest).clone(), larger.collect()));
     }
     let name = program.name();
     let remedy = if fitting.is_empty() {
