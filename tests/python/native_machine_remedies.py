@@ -459,9 +459,9 @@ OSIRIS = [
         ),
     ),
     call(
-        lambda _: REALS.simulate("osiris"),
-        "; name one with parameters (--params)",
-        lambda _: REALS.simulate("osiris", parameters="osiris-I"),
+        lambda _: powers(14).simulate("f1"),
+        "none has 128 bits of security, and there are f1-14-L15",
+        lambda _: powers(14).simulate("f1", parameters="f1-14-L15"),
     ),
     call(
         lambda _: powers(30).simulate("f1"),

@@ -333,3 +333,16 @@ def test_public_numbers_beyond_a_type_have_their_place_in_its_order(kind: pf.Int
     if not kind.signed:
         # What is known before costs nothing.
         assert pf.program(x=kind)(lambda x: x <= hi + 1).cost()["lookups"] == 0
+
+
+def test_public_matrices_multiply_from_both_sides():
+    matrix = np.array([[1, 2, 3], [4, 5, 250]])
+
+    @pf.program(x=pf.UInt(8).vector(3), y=pf.SInt(16).vector(2))
+    def products(x, y):
+        return {"rows": matrix @ x, "columns": y @ -matrix, "dot": pf.dot(matrix, x), "numpy": np.matmul(x, matrix.T)}
+
+    x, y = np.array([7, 100, 9]), np.array([-3, 40])
+    rows = (matrix @ x % 256).tolist()
+    assert products(x=x, y=y) == {"rows": rows, "columns": (y @ -matrix).tolist(), "dot": rows, "numpy": rows}
+    assert products.outputs["rows"] == pf.UInt(8).vector(2)

@@ -38,6 +38,18 @@ def test_it_is_listed_timed_and_priced(polyfabric):
     assert parts["forward_transforms"]["activity"] == report["utilisation"]["fft"]
 
 
+@pytest.mark.parametrize(("file", "unit"), [(TORUS, "decomposer"), (RNS, "ntt")], ids=["tfhe", "rns"])
+def test_what_an_activity_names_is_looked_for_when_the_file_is_read(file, unit, polyfabric, tmp_path):
+    text = file.read_text()
+    assert f'activity = ["{unit}"]' in text
+    (tmp_path / "own.toml").write_text(text.replace(f'activity = ["{unit}"]', f'activity = ["{unit}s"]'))
+    done = polyfabric("machines", "own.toml")
+    assert done.status != 0
+    told = " ".join(done.err.split())
+    assert f'activity`: the schedule has no unit class, channel class or memory "{unit}s". Choose from: ' in told
+    assert f" {unit}," in told
+
+
 def test_a_path_is_as_good_as_its_text():
     assert pf.machine(TORUS).argument == str(TORUS)
     assert pf.machine(TORUS).to_dict() == pf.machine(str(TORUS)).to_dict()

@@ -151,7 +151,8 @@ class Integer(NumpyCalls):
     def __matmul__(self, other: Integer | Public) -> Integer:
         return dot(self, other)
 
-    __rmatmul__ = __matmul__
+    def __rmatmul__(self, other: Public) -> Integer:
+        return dot(other, self)
 
     def __neg__(self) -> Integer:
         return self._step(lambda builder: builder.integer_unary("-", self.handle))
@@ -581,15 +582,20 @@ def encrypted_index(length: int, element: str) -> str:
 
 
 def dot(a: Integer | Public, b: Integer | Public) -> Integer:
-    """Σ a · b, of vectors one of which may be public."""
+    """Σ a · b of vectors, one of which may be public; of a public matrix a sum for each of its rows, or of its columns if it is behind."""
     value, other = (a, b) if isinstance(a, Integer) else (cast(Integer, b), a)
     if value.kind.scalar or (isinstance(other, Integer) and other.kind.scalar):
         raise refuse(f"a product of vectors, but an operand is a single {value.kind}; use *")
-    if not isinstance(other, Integer) and np.ndim(cast(Any, other)) > 1:
+    if isinstance(other, Integer) or np.ndim(cast(Any, other)) < 2:
+        return total(value * other)
+    matrix = np.asarray(other)
+    rows = matrix if a is other else matrix.T
+    if matrix.ndim > 2 or rows.shape[1] != value.kind.length:
+        given, length = " x ".join(map(str, matrix.shape)), value.kind.length
         raise refuse(
-            f"a matrix does not multiply {value.kind} at once; take it row by row, pf.concat(*[pf.dot(row, x) for row in matrix])"
+            f"an array of {given} does not multiply {value.kind}; give a matrix with {length} columns, or rows if it is behind"
         )
-    return total(value * other)
+    return joined([total(value * row) for row in rows])
 
 
 def _chosen(condition: Integer, *choices: object) -> Integer:
