@@ -8,7 +8,7 @@ import math
 import multiprocessing
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _native, machines, programs
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
@@ -29,6 +29,8 @@ from .reports import Report
 from .reports.sweep import with_area
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
+
+Made = TypeVar("Made")
 
 Value = float | bool | str
 """Of an axis: a figure's value in the unit of the machine file, a yes or no, or the name of what is exchanged."""
@@ -254,39 +256,32 @@ def _machine(task: Task) -> machines.Machine:
 
 
 def _planned(task: Task, name: str, point: Point) -> Plan | Kernel:
-    """A program, lowered. Nothing is encrypted, so any set's security will do."""
-    # Of a program on slots the lowering is the set's, whatever the point; of TFHE it follows the machine's figures: which sums are made
-    # in the transform domain, with which widths.
-    return _on_slots(task, name) if _machine(task).on_slots else _elements(task, name, point)
+    """A program, lowered as for a file with the point's figures: what sums are made in the transform domain, which key switch is fastest and
+    how many baby steps a matrix has are chosen for the machine. Nothing is encrypted, so any set's security will do."""
+    program, _, parameters = name.partition("@")
+    machine = point.of(_machine(task))
+    if machine.on_slots:
+        return _with_any_set(lambda: programs.residue_kernel(program, parameters or None, machine))
+    return _elements(task, program, parameters or _own_set(task, program), machine)
 
 
 @cache
-def _on_slots(task: Task, name: str) -> Kernel:
-    """Lowered once a worker."""
-    program, _, parameters = name.partition("@")
+def _own_set(task: Task, program: str) -> str:
+    """The set of a program of TFHE that names none: that of the machine as its file has it, at every point."""
+    return _elements(task, program, None, _machine(task)).parameters.name
+
+
+def _elements(task: Task, program: str, parameters: str | None, machine: machines.Machine) -> Plan:
+    if program in _native.built_in_names():
+        return _with_any_set(lambda: programs.timed(program, parameters, task.batch, machine))
+    options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0)
+    return _with_any_set(lambda: programs.planned(program, options))
+
+
+def _with_any_set(make: Callable[[], Made]) -> Made:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SecurityWarning)
-        return programs.residue_kernel(program, parameters or None, _machine(task))
-
-
-def _elements(task: Task, name: str, point: Point) -> Plan:
-    program, _, parameters = name.partition("@")
-    parameters = parameters or _own_set(task, name)
-    return _elements_on(task, program, parameters, point.of(_machine(task)))
-
-
-@cache
-def _own_set(task: Task, name: str) -> str:
-    """The set of a program that names none: that of the machine as its file has it, at every point."""
-    return _elements_on(task, name, None, _machine(task)).parameters.name
-
-
-def _elements_on(task: Task, program: str, parameters: str | None, machine: machines.Machine) -> Plan:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SecurityWarning)
-        if program in _native.built_in_names():
-            return programs.timed(program, parameters, task.batch, machine)
-        return programs.planned(program, PlanOptions(parameters=parameters, machine=machine, max_failure=0.0))
+        return make()
 
 
 def explore(

@@ -11,6 +11,7 @@ import polyfabric as pf
 import pytest
 from polyfabric import exploration, programs
 from polyfabric.exploration import Task, axis, explore, own_axes, points
+from polyfabric.schemes.options import PlanOptions
 
 FILE = Path(__file__).resolve().parents[2] / "machines" / "f1.toml"
 OWN = FILE.parents[1] / "examples" / "own-tfhe-machine.toml"
@@ -347,6 +348,15 @@ def test_a_program_is_lowered_for_each_point_as_for_a_file_with_its_figures(monk
     machine = pf.machines.Machine(pf.machines.load("strix").native.changed([(key, 1.0)]))
     alone = machine.simulate(programs.timed("pbs", "toy-256", 64, machine))
     assert alone["seconds"] == one["seconds"]["pbs@toy-256"]
+
+
+def test_a_key_switch_is_chosen_for_each_point_as_it_is_for_a_file_with_its_figures(monkeypatch):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    key, name = "memories.scratchpad.capacity", "mlp"
+    for point in explore(Task.of("osiris", [name]), [axis(f"{key}=92000000")])["points"]:
+        machine = pf.machines.Machine(pf.machines.load("osiris").native.changed(list(point["values"].items())))
+        options = PlanOptions(machine=machine, max_failure=0.0, security=0)
+        assert machine.simulate(programs.planned(name, options))["seconds"] == point["seconds"][name]
 
 
 def test_a_point_that_fails_makes_the_status_1_and_the_rest_is_printed(polyfabric):
