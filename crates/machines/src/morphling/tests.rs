@@ -11,7 +11,7 @@ use crate::engine::checker::{Hazard, check, check_every_round};
 use crate::engine::schedule::{Access, Event, Item, KindId, Placed, Repeat, Schedule, ScheduleBuilder, Shift};
 use crate::torus::test_support::{Scene, both_reuses, lookups, lowering, network, parameters, shape};
 use polyfabric_kernels::Gadget;
-use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use polyfabric_program::tfhe::lowering::{Accumulation, InputTransform, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
@@ -183,6 +183,37 @@ fn a_loop_of_tiles_is_held_as_its_rounds_are() {
         assert!(!holds(&|repeat| vec![changed(repeat)]), "change {number} passes");
         assert!(!holds(&|repeat| rounds(&changed(repeat))), "change {number} passes round by round");
     }
+}
+
+#[test]
+fn sums_of_the_last_of_many_operations_have_names_of_their_own() {
+    // More operations than 16 bits tell apart, and a linear layer whose sums stay over several blocks of operands behind them.
+    let set = parameters("morphling-I");
+    let mut program = network(&set, &both_reuses(), 600, 4);
+    let before = (1 << 16) + 1;
+    let input = program.ops[0].clone();
+    let more = (0..before).map(|number| {
+        let mut input = input.clone();
+        input.kind = OpKind::Input { name: format!("unused{number}").into() };
+        input
+    });
+    for op in &mut program.ops {
+        op.operands.iter_mut().for_each(|operand| operand.0 += before);
+    }
+    program.ops = more.chain(std::mem::take(&mut program.ops)).collect();
+    program.outputs[0].value.0 += before;
+    let mapped = map(&machine(), &program).expect("it fits");
+    check(&mapped.schedule, &[]).expect("the schedule is legal");
+    audit(&program, &mapped.schedule, &*mapped.meaning(&program)).expect("every sum is of its own operation");
+    let sums = mapped.chip.classes.linear_sum;
+    let mut blocks = 0;
+    for placed in mapped.schedule.events() {
+        for access in placed.event.reads.iter().filter(|access| access.value.class == sums) {
+            assert_eq!(access.value.index, before + 1);
+            blocks += 1;
+        }
+    }
+    assert!(blocks > 0, "one block of operands holds all");
 }
 
 #[test]
