@@ -113,7 +113,7 @@ def test_it_runs_there_with_that_set(machine: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
 def test_sets_of_fewer_bits_are_named_not_chosen() -> None:
-    deep = pf.program("deep", x=pf.Real.vector(8))(lambda x: reduce(lambda y, _: y * y, range(14), x))
+    deep = pf.program("deep", x=pf.Real.vector(8))(lambda x: reduce(lambda y, _: y * y, range(16), x))
     with pytest.raises(pf.ParameterError, match=r"none has 128 bits of security") as refusal:
         deep.simulate("f1")
     advised = re.findall(r"(\S+) \(-?[\d.]+ bits of security\)", str(refusal.value))

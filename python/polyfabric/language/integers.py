@@ -174,6 +174,9 @@ class Integer(NumpyCalls):
         return self._step(lambda builder: builder.integer_pow(self.handle, power))
 
     def __divmod__(self, other: Integer | Public) -> tuple[Integer, Integer]:
+        if isinstance(other, int | np.integer) and 0 < other <= self.kind.bounds[1] and other & (other - 1) == 0:
+            # By a power of two both are bits of it, rounded down as Python does, at next to no cost.
+            return self >> int(other).bit_length() - 1, self & int(other) - 1
         b = self._operand(other)
         made: list[int] = []
 
@@ -587,7 +590,7 @@ def dot(a: Integer | Public, b: Integer | Public) -> Integer:
     if value.kind.scalar or (isinstance(other, Integer) and other.kind.scalar):
         raise refuse(f"a product of vectors, but an operand is a single {value.kind}; use *")
     if isinstance(other, Integer) or np.ndim(cast(Any, other)) < 2:
-        return total(value * other)
+        return _weighted(value, other)
     matrix = np.asarray(other)
     rows = matrix if a is other else matrix.T
     if matrix.ndim > 2 or rows.shape[1] != value.kind.length:
@@ -595,7 +598,21 @@ def dot(a: Integer | Public, b: Integer | Public) -> Integer:
         raise refuse(
             f"an array of {given} does not multiply {value.kind}; give a matrix with {length} columns, or rows if it is behind"
         )
-    return joined([total(value * row) for row in rows])
+    return joined([_weighted(value, row) for row in rows])
+
+
+def _weighted(value: Integer, weights: Integer | Public) -> Integer:
+    """Σ w · x. Of public weights, elements of one weight are summed before it is multiplied, and those of weight 0 are left out."""
+    given = list(weights) if isinstance(weights, list | tuple | np.ndarray) else []
+    if len(given) != value.kind.length or not all(isinstance(weight, int | np.integer) for weight in given):
+        return total(value * weights)
+    places: dict[int, list[int]] = {}
+    for index, weight in enumerate(given):
+        value.kind.digits(weight)
+        if weight:
+            places.setdefault(int(weight), []).append(index)
+    sums = [(weight, total([value[index] for index in indices])) for weight, indices in places.items()]
+    return total([part if weight == 1 else part * weight for weight, part in sums] or [value[0] * 0])
 
 
 def _chosen(condition: Integer, *choices: object) -> Integer:
