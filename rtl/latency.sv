@@ -95,6 +95,11 @@ package latency;
         end
     endfunction
 
+    // Additions that merge two polynomials, the transform of each half, additions that split (Morphling, section V-A.3).
+    function automatic int unsigned merge_split_fft(int unsigned log2_points, int unsigned log2_lanes, int unsigned reals, int unsigned multiplier, int unsigned adder);
+        return 2 * adder + fixed_fft(log2_points, log2_lanes, 1'b1, 0, reals, multiplier, adder);
+    endfunction
+
     // Rounding, unless nothing is dropped or one addition does both, and the carries of digits.
     function automatic int unsigned decomposer(int unsigned dropped, int unsigned steps, int unsigned adder);
         return (dropped > 0 ? steps : 1) * adder;

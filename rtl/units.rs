@@ -40,6 +40,8 @@ mod hadamard;
 mod limb_extension;
 #[path = "mdc_ntt/tests.rs"]
 mod mdc_ntt;
+#[path = "merge_split_fft/tests.rs"]
+mod merge_split_fft;
 #[path = "modular_adder/tests.rs"]
 mod modular_adder;
 #[path = "modular_butterfly/tests.rs"]
