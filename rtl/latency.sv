@@ -186,6 +186,21 @@ package latency;
         return benes(lanes);
     endfunction
 
+    // Two registers a round, the last addition.
+    function automatic int unsigned chacha();
+        return 17;
+    endfunction
+
+    // A bit of the distances a stage.
+    function automatic int unsigned compaction(int unsigned count);
+        return $clog2(count);
+    endfunction
+
+    // From a limb's seed to its first tile: the seed, blocks, cut and compared, counted, to the front, into the ring.
+    function automatic int unsigned key_generator(int unsigned groups);
+        return 1 + chacha() + 2 + compaction(128 * groups) + 1;
+    endfunction
+
     function automatic int unsigned modulus_switch(int unsigned adder);
         return adder;
     endfunction

@@ -36,6 +36,8 @@ mod fixed_fft;
 mod four_step_ntt;
 #[path = "hadamard/tests.rs"]
 mod hadamard;
+#[path = "key_generator/tests.rs"]
+mod key_generator;
 #[path = "limb_extension/tests.rs"]
 mod limb_extension;
 #[path = "mdc_ntt/tests.rs"]
