@@ -78,10 +78,14 @@ package latency;
         return kind == TWIST ? log2_points + 2 : kind == FACTOR ? stage + 3 : stage + 1 < log2_points ? part.past - part.first : 0;
     endfunction
 
-    // Products with roots of that order, of so many real ones each: up to quarter turns there are none.
-    function automatic int unsigned turn(int unsigned log2_order, int unsigned reals, int unsigned multiplier, int unsigned adder);
-        if (log2_order <= 2) return 0;
+    // A complex product of so many real ones.
+    function automatic int unsigned product(int unsigned reals, int unsigned multiplier, int unsigned adder);
         return reals == 3 ? complex_multiplier(multiplier, adder) : schoolbook_multiplier(multiplier, adder);
+    endfunction
+
+    // Products with roots of that order: up to quarter turns there are none.
+    function automatic int unsigned turn(int unsigned log2_order, int unsigned reals, int unsigned multiplier, int unsigned adder);
+        return log2_order <= 2 ? 0 : product(reals, multiplier, adder);
     endfunction
 
     // The twist, unless it is merged; sums and products a stage; exchanges that wait for all points but those of one cycle.
@@ -117,13 +121,30 @@ package latency;
     endfunction
 
     // A complex product, the tree of rows side by side, the running sum: from the last of the rows that pass one after the other.
-    function automatic int unsigned multiply_accumulate(int unsigned side, int unsigned steps, int unsigned multiplier, int unsigned adder);
-        return complex_multiplier(multiplier, adder) + $clog2(side) * adder + running_sum(steps, adder);
+    function automatic int unsigned multiply_accumulate(
+        int unsigned side, int unsigned steps, int unsigned multiplier, int unsigned adder, int unsigned reals = 3
+    );
+        return product(reals, multiplier, adder) + $clog2(side) * adder + running_sum(steps, adder);
     endfunction
 
     // The memory's read, the addition.
     function automatic int unsigned accumulator(int unsigned adder);
         return 1 + adder;
+    endfunction
+
+    // Strix' PBS cluster, from the rotator's first read to the first product at the accumulator: each stage's.
+    function automatic int unsigned pbs_cluster_product(
+        int unsigned log2_points, int unsigned log2_lanes, int unsigned polynomials, int unsigned dropped, int unsigned multiplier, int unsigned adder
+    );
+        return double_pointer_rotator(adder) + decomposer(dropped, 2, adder) + 2 * fixed_fft(log2_points, log2_lanes, 1'b1, 0, 4, multiplier, adder)
+            + multiply_accumulate(polynomials, 1, multiplier, adder, 4);
+    endfunction
+
+    // To the first word of the sums: behind the other steps of a polynomial each.
+    function automatic int unsigned pbs_cluster(
+        int unsigned log2_points, int unsigned log2_lanes, int unsigned polynomials, int unsigned levels, int unsigned dropped, int unsigned multiplier, int unsigned adder
+    );
+        return pbs_cluster_product(log2_points, log2_lanes, polynomials, dropped, multiplier, adder) + (levels - 1 << (log2_points - log2_lanes)) + accumulator(adder);
     endfunction
 
     // A bank's read, the reorder unit, the subtraction.

@@ -54,6 +54,8 @@ mod modulus_switch;
 mod montgomery_multiplier;
 #[path = "multiply_accumulate/tests.rs"]
 mod multiply_accumulate;
+#[path = "pbs_cluster/tests.rs"]
+mod pbs_cluster;
 #[path = "prime_form_multiplier/tests.rs"]
 mod prime_form_multiplier;
 #[path = "rotator/tests.rs"]

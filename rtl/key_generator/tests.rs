@@ -28,7 +28,7 @@ struct Unit {
 
 impl Unit {
     fn simulate(self) -> Simulation {
-        let bench = Bench::new("key_generator").keep_loops().parameter("WIDTH", WIDTH as u64);
+        let bench = Bench::new("key_generator").compact().parameter("WIDTH", WIDTH as u64);
         let bench = bench.parameter("LANES", self.lanes as u64).parameter("GROUPS", self.groups as u64);
         bench.parameter("TILE_BITS", TILE_BITS as u64).simulate().expect("a unit")
     }

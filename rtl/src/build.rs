@@ -17,6 +17,9 @@ const DRIVER: &str = include_str!("bench.cpp");
 const LIBRARY: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
 const COMPILER_FLAGS: [&str; 4] = ["-std=c++17", "-O1", "-DVL_IGNORE_UNKNOWN_ARCH", "-w"];
 
+/// What makes Verilator write a bench in less C++: iterations that it unrolls, and statements that it puts in place of instances.
+const COMPACT: [&str; 4] = ["--unroll-count", "1", "--inline-mult", "400"];
+
 /// Builds of this process so far.
 static BUILDS: AtomicU64 = AtomicU64::new(0);
 
@@ -56,13 +59,13 @@ pub enum BuildError {
 pub struct Bench {
     unit: String,
     parameters: Vec<(String, u64)>,
-    keeps_loops: bool,
+    compact: bool,
 }
 
 impl Bench {
     /// That of the folder `unit`.
     pub fn new(unit: &str) -> Self {
-        Self { unit: unit.to_owned(), parameters: Vec::new(), keeps_loops: false }
+        Self { unit: unit.to_owned(), parameters: Vec::new(), compact: false }
     }
 
     /// The bench with a parameter of its module.
@@ -72,10 +75,10 @@ impl Bench {
         self
     }
 
-    /// The same with the sources' loops left as loops in C++: of a unit that does the same to many words, a tenth of the code.
+    /// The same in less C++, where loops stay loops, and a module that is used often stays one: for a unit that does the same to many words.
     #[must_use]
-    pub fn keep_loops(self) -> Self {
-        Self { keeps_loops: true, ..self }
+    pub fn compact(self) -> Self {
+        Self { compact: true, ..self }
     }
 
     /// The unit as a program, built unless it has been: under `target/rtl`, by what its sources and parameters hash to.
@@ -90,8 +93,8 @@ impl Bench {
         for source in &sources {
             (source, read(source)?).hash(&mut hash);
         }
-        if self.keeps_loops {
-            "loops".hash(&mut hash);
+        if self.compact {
+            COMPACT.hash(&mut hash);
         }
         let cache = Path::new(FOLDER).join("../target/rtl");
         let folder = cache.join(format!("{}-{:016x}", self.unit, hash.finish()));
@@ -131,8 +134,8 @@ impl Bench {
         let parameters = self.parameters.iter().map(|(name, value)| format!("-G{name}={value}"));
         let mut command = verilator.command();
         command.args(["--cc", "--top-module", "bench", "-Wall", "-O3", "--x-initial", "fast", "--Mdir"]).arg(folder);
-        if self.keeps_loops {
-            command.args(["--unroll-count", "1"]);
+        if self.compact {
+            command.args(COMPACT);
         }
         self.run("verilator", command.args(parameters).args(sources))?;
         // All of it in one piece: most of a small piece's time goes to the headers that each includes.
