@@ -43,6 +43,11 @@ fn bits_of(number: usize) -> usize {
     number.next_power_of_two().ilog2() as usize
 }
 
+/// Of a limb's number; one limb alone has a bit, too.
+fn limb_bits_of(limbs: usize) -> usize {
+    bits_of(limbs).max(1)
+}
+
 impl Unit {
     fn shape(self, log2: u32) -> Shape {
         Shape::new(RingDegree::new(1 << log2).expect("a degree"), self.lanes, self.stages).expect("a shape")
@@ -50,7 +55,7 @@ impl Unit {
 
     fn bus(self, word: &Word, powers: &[[Powers; 2]]) -> Bits {
         let (stages, tile_bits) = (self.stages as usize, self.stages as usize - bits_of(self.lanes));
-        let (low, limb_bits) = (stages.div_ceil(2), bits_of(self.limbs));
+        let (low, limb_bits) = (stages.div_ceil(2), limb_bits_of(self.limbs));
         let (direction, slots, tiles) = word.set.unwrap_or((Direction::Inverse, 0, 0));
         let bits = Bits::new()
             .field(u64::from(word.set.is_some()), 1)
@@ -114,7 +119,7 @@ impl Unit {
             let mut reader = Reader::new(&output.bytes);
             assert_eq!(reader.unsigned(32) as u64, *latency, "what latency.sv says");
             let index = reader.unsigned(tile_bits) as usize;
-            let limb = reader.unsigned(bits_of(self.limbs)) as usize;
+            let limb = reader.unsigned(limb_bits_of(self.limbs)) as usize;
             assert_eq!((output.cycle, limb, index), (*cycle, tile.limb, tile.index));
             let words: Vec<u64> = (0..self.lanes).map(|_| reader.unsigned(WIDTH) as u64).collect();
             assert_eq!(words, tile.words, "tile {index} of limb {limb}, cycle {cycle}");
@@ -197,6 +202,13 @@ fn four_lanes_and_rings_up_to_32() {
         (4, 5, 5, vec![0, 2]),
     ];
     Unit { lanes: 4, stages: 5, limbs: 5 }.check(&both_ways(passes));
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn two_lanes_and_one_limb_at_a_time() {
+    let passes = [(5, 1, 1, vec![0, 0, 3]), (4, 1, 1, vec![0, 0])];
+    Unit { lanes: 2, stages: 5, limbs: 1 }.check(&both_ways(passes));
 }
 
 #[test]
