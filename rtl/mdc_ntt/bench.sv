@@ -6,7 +6,7 @@ module bench #(
     parameter int unsigned STAGES = 16,
     parameter int unsigned LIMBS = 40,
     localparam int unsigned TILE_BITS = STAGES - $clog2(LANES),
-    localparam int unsigned LIMB_BITS = $clog2(LIMBS),
+    localparam int unsigned LIMB_BITS = LIMBS > 1 ? $clog2(LIMBS) : 1,
     localparam int unsigned TAG = 1 + LIMB_BITS + TILE_BITS,
     localparam int unsigned LOW_BITS = (STAGES + 1) / 2,
     localparam int unsigned SET = 2 + $clog2(LIMBS + 1) + $clog2(TILE_BITS + 1),

@@ -16,7 +16,7 @@ module mdc_ntt #(
     parameter int unsigned LIMBS = 40,
     localparam int unsigned LANE_BITS = $clog2(LANES),
     localparam int unsigned TILE_BITS = STAGES - LANE_BITS,
-    localparam int unsigned LIMB_BITS = $clog2(LIMBS),
+    localparam int unsigned LIMB_BITS = LIMBS > 1 ? $clog2(LIMBS) : 1,
     localparam int unsigned TAG = 1 + LIMB_BITS + TILE_BITS,
     localparam int unsigned LOW_BITS = (STAGES + 1) / 2
 ) (

@@ -43,6 +43,11 @@ fn bits_of(number: usize) -> usize {
     number.next_power_of_two().ilog2() as usize
 }
 
+/// Of a limb's number; one limb alone has a bit, too.
+fn limb_bits_of(limbs: usize) -> usize {
+    bits_of(limbs).max(1)
+}
+
 impl Unit {
     fn shape(self, log2: u32) -> Shape {
         Shape::new(RingDegree::new(1 << log2).expect("a degree"), self.lanes, self.stages).expect("a shape")
@@ -50,7 +55,7 @@ impl Unit {
 
     fn bus(self, word: &Word, powers: &[[Powers; 2]]) -> Bits {
         let (stages, tile_bits) = (self.stages as usize, self.stages as usize - bits_of(self.lanes));
-        let (low, limb_bits) = (stages.div_ceil(2), bits_of(self.limbs));
+        let (low, limb_bits) = (stages.div_ceil(2), limb_bits_of(self.limbs));
         let (direction, slots, tiles) = word.set.unwrap_or((Direction::Inverse, 0, 0));
         let bits = Bits::new()
             .field(u64::from(word.set.is_some()), 1)
@@ -137,7 +142,7 @@ impl Unit {
             let mut reader = Reader::new(&output.bytes);
             assert_eq!(reader.unsigned(32) as u64, *latency, "what latency.sv says");
             let index = reader.unsigned(tile_bits) as usize;
-            let limb = reader.unsigned(bits_of(self.limbs)) as usize;
+            let limb = reader.unsigned(limb_bits_of(self.limbs)) as usize;
             assert_eq!((output.cycle, limb, index), (*cycle, tile.limb, tile.index));
             let words: Vec<u64> = (0..self.lanes).map(|_| reader.unsigned(WIDTH) as u64).collect();
             assert_eq!(words, tile.words, "tile {index} of limb {limb}, cycle {cycle}");
@@ -240,6 +245,13 @@ fn four_lanes_are_set_up_anew_in_the_cycle_in_which_the_model_has_them_empty() {
 fn four_lanes_that_are_set_up_anew_a_cycle_early_lose_a_tile() {
     let (outputs, expected) = Unit { lanes: 4, stages: 5, limbs: 5 }.run(&changes()[..2], 1);
     assert_eq!(outputs.len(), expected.len() - 1);
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn two_lanes_and_one_limb_at_a_time() {
+    let passes = [(5, 1, 1, vec![0, 0, 3]), (4, 1, 1, vec![0, 0])];
+    Unit { lanes: 2, stages: 5, limbs: 1 }.check(&both_ways(passes));
 }
 
 #[test]
