@@ -162,11 +162,11 @@ fn clusters_that_share_operations_are_replayed_word_for_word_and_sooner() {
 #[test]
 fn operations_two_by_two_with_a_cluster_for_each_limb_are_replayed_word_for_word_and_sooner() {
     // As at the paper's 2^14: eight registers, fewer than a polynomial has digits, and more clusters than limbs.
-    let machine = F1 { lanes: 16, register_file: 16 << 10, bank_bytes: 32 << 12, ..paper() };
+    let machine = F1 { lanes: 32, register_file: 32 << 10, bank_bytes: 64 << 12, ..paper() };
     for operation in [Operation::Permute, Operation::Multiply] {
-        let shape = Shape { log2_degree: 9, limbs: 12, special: 1, ciphertexts: 8, rounds: 3 };
+        let shape = Shape { log2_degree: 10, limbs: 12, special: 1, ciphertexts: 8, rounds: 3 };
         let program = build(operation, shape).expect("a program");
-        let ring = ring(512, shape.limbs + shape.special);
+        let ring = ring(1024, shape.limbs + shape.special);
         let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(shape.limbs, 1, shape.special)).expect("a gadget");
         let case = Case::new(program, ring, &Arc::new(gadget), 3);
         let phases = ordered(&case.program, &machine);
