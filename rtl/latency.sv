@@ -78,10 +78,14 @@ package latency;
         return kind == TWIST ? log2_points + 2 : kind == FACTOR ? stage + 3 : stage + 1 < log2_points ? part.past - part.first : 0;
     endfunction
 
-    // Products with roots of that order, of so many real ones each: up to quarter turns there are none.
-    function automatic int unsigned turn(int unsigned log2_order, int unsigned reals, int unsigned multiplier, int unsigned adder);
-        if (log2_order <= 2) return 0;
+    // A complex product of so many real ones.
+    function automatic int unsigned product(int unsigned reals, int unsigned multiplier, int unsigned adder);
         return reals == 3 ? complex_multiplier(multiplier, adder) : schoolbook_multiplier(multiplier, adder);
+    endfunction
+
+    // Products with roots of that order: up to quarter turns there are none.
+    function automatic int unsigned turn(int unsigned log2_order, int unsigned reals, int unsigned multiplier, int unsigned adder);
+        return log2_order <= 2 ? 0 : product(reals, multiplier, adder);
     endfunction
 
     // The twist, unless it is merged; sums and products a stage; exchanges that wait for all points but those of one cycle.
@@ -93,6 +97,11 @@ package latency;
         for (int unsigned stage = 0; stage < log2_points; stage++) begin
             fixed_fft += turn(order(merged ? FACTOR : ROTATION, log2_points, log2_radix, stage), reals, multiplier, adder);
         end
+    endfunction
+
+    // Additions that merge two polynomials, the transform of each half, additions that split (Morphling, section V-A.3).
+    function automatic int unsigned merge_split_fft(int unsigned log2_points, int unsigned log2_lanes, int unsigned reals, int unsigned multiplier, int unsigned adder);
+        return 2 * adder + fixed_fft(log2_points, log2_lanes, 1'b1, 0, reals, multiplier, adder);
     endfunction
 
     // Rounding, unless nothing is dropped or one addition does both, and the carries of digits.
@@ -112,13 +121,30 @@ package latency;
     endfunction
 
     // A complex product, the tree of rows side by side, the running sum: from the last of the rows that pass one after the other.
-    function automatic int unsigned multiply_accumulate(int unsigned side, int unsigned steps, int unsigned multiplier, int unsigned adder);
-        return complex_multiplier(multiplier, adder) + $clog2(side) * adder + running_sum(steps, adder);
+    function automatic int unsigned multiply_accumulate(
+        int unsigned side, int unsigned steps, int unsigned multiplier, int unsigned adder, int unsigned reals = 3
+    );
+        return product(reals, multiplier, adder) + $clog2(side) * adder + running_sum(steps, adder);
     endfunction
 
     // The memory's read, the addition.
     function automatic int unsigned accumulator(int unsigned adder);
         return 1 + adder;
+    endfunction
+
+    // Strix' PBS cluster, from the rotator's first read to the first product at the accumulator: each stage's.
+    function automatic int unsigned pbs_cluster_product(
+        int unsigned log2_points, int unsigned log2_lanes, int unsigned polynomials, int unsigned dropped, int unsigned multiplier, int unsigned adder
+    );
+        return double_pointer_rotator(adder) + decomposer(dropped, 2, adder) + 2 * fixed_fft(log2_points, log2_lanes, 1'b1, 0, 4, multiplier, adder)
+            + multiply_accumulate(polynomials, 1, multiplier, adder, 4);
+    endfunction
+
+    // To the first word of the sums: behind the other steps of a polynomial each.
+    function automatic int unsigned pbs_cluster(
+        int unsigned log2_points, int unsigned log2_lanes, int unsigned polynomials, int unsigned levels, int unsigned dropped, int unsigned multiplier, int unsigned adder
+    );
+        return pbs_cluster_product(log2_points, log2_lanes, polynomials, dropped, multiplier, adder) + (levels - 1 << (log2_points - log2_lanes)) + accumulator(adder);
     endfunction
 
     // A bank's read, the reorder unit, the subtraction.
@@ -179,6 +205,21 @@ package latency;
     // The network's.
     function automatic int unsigned automorphism_benes(int unsigned lanes);
         return benes(lanes);
+    endfunction
+
+    // Two registers a round, the last addition.
+    function automatic int unsigned chacha();
+        return 17;
+    endfunction
+
+    // A bit of the distances a stage.
+    function automatic int unsigned compaction(int unsigned count);
+        return $clog2(count);
+    endfunction
+
+    // From a limb's seed to its first tile: the seed, blocks, cut and compared, counted, to the front, into the ring.
+    function automatic int unsigned key_generator(int unsigned groups);
+        return 1 + chacha() + 2 + compaction(128 * groups) + 1;
     endfunction
 
     function automatic int unsigned modulus_switch(int unsigned adder);

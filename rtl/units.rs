@@ -36,10 +36,14 @@ mod fixed_fft;
 mod four_step_ntt;
 #[path = "hadamard/tests.rs"]
 mod hadamard;
+#[path = "key_generator/tests.rs"]
+mod key_generator;
 #[path = "limb_extension/tests.rs"]
 mod limb_extension;
 #[path = "mdc_ntt/tests.rs"]
 mod mdc_ntt;
+#[path = "merge_split_fft/tests.rs"]
+mod merge_split_fft;
 #[path = "modular_adder/tests.rs"]
 mod modular_adder;
 #[path = "modular_butterfly/tests.rs"]
@@ -50,6 +54,8 @@ mod modulus_switch;
 mod montgomery_multiplier;
 #[path = "multiply_accumulate/tests.rs"]
 mod multiply_accumulate;
+#[path = "pbs_cluster/tests.rs"]
+mod pbs_cluster;
 #[path = "prime_form_multiplier/tests.rs"]
 mod prime_form_multiplier;
 #[path = "rotator/tests.rs"]

@@ -8,6 +8,7 @@ Milliseconds of processor time of one of a batch, on a key of fewer secret bits,
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import subprocess
@@ -85,7 +86,7 @@ def table(by_instructions: dict[str, dict[str, dict[str, Any]]]) -> str:
     """The text of the table."""
     lines = [
         "# Milliseconds of processor time of one look-up, with 1, 2 and 4 secret bits an iteration, and of one key switch, in batches.",
-        f"# Measured on {processor()['name']} by `.venv/bin/python scripts/lookup_rates.py`. Do not edit.",
+        f"# Measured on {datetime.date.today()}, on {processor()['name']}, by `.venv/bin/python scripts/lookup_rates.py`. Do not edit.",
     ]
     for parameters in default_sets():
         name = parameters["name"]

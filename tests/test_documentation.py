@@ -117,6 +117,11 @@ def test_several_runs_give_medians_and_the_range(monkeypatch: pytest.MonkeyPatch
     assert drawn == [
         ("ckks rotate", parameters, "15", "Lattigo", "30", "2.00× (1.00 to 3.00)", "5.00×", "2^-10.0", "none")
     ]
+    # Without a peer, as where OpenFHE does not install, ours alone.
+    alone = [{key: row[key] for key in row if key == "op" or key == "params" or key.startswith("ours")} for row in rows]
+    drawn = bench_tables.rns({"runs": [{"rows": [row, other]} for row, other in zip(rows, alone, strict=True)]})
+    assert [line[3] for line in drawn] == ["Lattigo", "–"]
+    assert drawn[1] == ("ckks rotate", "N=2^14", "15", "–", "–", "", "", "2^-10.0", "–")
     named = {"set": "toy", "operation": "pbs", "torus_bits": 32, "batch": 1, "unroll": 1, "threads": 1}
     rows = [
         named | {"ours_ms": ours, "wrong": 3, "decrypted": 8, "peer": {"ms": peer, "ratio": peer / ours, "wrong": 4}}

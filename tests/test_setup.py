@@ -101,3 +101,36 @@ def test_pins_name_no_registry_and_no_hash() -> None:
         # A pin may be for some computers alone.
         assert re.fullmatch(r"""[A-Za-z0-9._-]+==[0-9A-Za-z.]+(; [a-z0-9_ ="]+)?""", line), line
     assert not (ROOT / "uv.lock").exists()
+
+
+#: Stands for Python 3.10: makes an environment with itself in it, and installs as it is told to.
+PYTHON_310 = """#!/bin/sh
+case "$2" in
+  venv) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+  pip) eval "$INSTALLING" ;;
+  *) echo 3 10 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("installing", "status"), [("exit 0", 0), ("exit 1", 1), ("kill -TERM $PPID", -15), ("kill -KILL $PPID", -9)]
+)
+def test_an_environment_of_a_peer_is_there_whole_or_not_at_all(installing: str, status: int, tmp_path: Path) -> None:
+    python, folder = tmp_path / "python3.10", tmp_path / "peers" / "openfhe"
+    python.write_text(PYTHON_310)
+    python.chmod(0o755)
+
+    def made(installing: str) -> int:
+        return subprocess.run(
+            [ROOT / "scripts" / "openfhe-venv", folder, "requirements.txt"],
+            env={**os.environ, "OPENFHE_PYTHON": str(python), "INSTALLING": installing},
+            capture_output=True,
+            check=False,
+        ).returncode
+
+    assert made(installing) == status
+    assert folder.exists() == (status == 0)
+    # Whatever is left of an interruption is in nobody's way.
+    assert made("exit 0") == 0
+    assert [path.name for path in folder.parent.iterdir()] == ["openfhe"]

@@ -8,7 +8,7 @@ import math
 import multiprocessing
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _native, machines, programs
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
@@ -26,8 +26,11 @@ from .machines import Kernel
 from .names import suggestion
 from .progress import ProgressHook
 from .reports import Report
+from .reports.sweep import with_area
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
+
+Made = TypeVar("Made")
 
 Value = float | bool | str
 """Of an axis: a figure's value in the unit of the machine file, a yes or no, or the name of what is exchanged."""
@@ -221,28 +224,30 @@ def _plain(value: Value) -> Value:
 
 
 def evaluate(task: Task, point: Point) -> dict[str, Any]:
-    """Area in mm² and, for each program, seconds and joules from the checked schedule; or the error that says why there are none.
+    """For each program, seconds and joules from the checked schedule, or the error that says why there are none; and the area in mm², or why
+    it is unknown.
 
     Workers call it: in processes of this computer, or of a cluster.
     """
     found: dict[str, Any] = {"values": dict(point.values)}
     try:
         machine = point.of(_machine(task))
-        area = machine.native.area()
-        if area is None:
-            cause = machine.native.area_cause() or "no [components] are described, or one of them has no area; give it"
-            raise MachineError(f"{task.machine}: its area is unknown: {cause}")
-        if area == 0:
-            raise MachineError(
-                f"{task.machine}: its components have no area, to which performance is held; give theirs"
-            )
-        reports = {name: machine.simulate(_planned(task, name)).to_dict() for name in task.programs}
-        found["area_mm2"] = area
-        found["seconds"] = {name: report["seconds"] for name, report in reports.items()}
-        found["energy_j"] = {name: report["energy_j"] for name, report in reports.items()}
+        reports = {name: machine.simulate(_planned(task, name, point)).to_dict() for name in task.programs}
     except Error as error:
-        found["error"] = str(error)
+        return found | {"error": str(error)}
+    found["seconds"] = {name: report["seconds"] for name, report in reports.items()}
+    found["energy_j"] = {name: report["energy_j"] for name, report in reports.items()}
+    found["area_mm2"] = machine.native.area() or None
+    if found["area_mm2"] is None:
+        found["area_cause"] = _area_cause(machine)
     return found
+
+
+def _area_cause(machine: machines.Machine) -> str:
+    """Why there is no area to hold performance to."""
+    if machine.native.area() == 0:
+        return "its components have no area, to which performance is held; give theirs"
+    return machine.native.area_cause() or "no [components] are described, or one of them has no area; give it"
 
 
 @cache
@@ -250,18 +255,33 @@ def _machine(task: Task) -> machines.Machine:
     return task.load()
 
 
-@cache
-def _planned(task: Task, name: str) -> Plan | Kernel:
-    """A program, lowered once a worker: for every point the same. Nothing is encrypted, so any set's security will do."""
+def _planned(task: Task, name: str, point: Point) -> Plan | Kernel:
+    """A program, lowered as for a file with the point's figures: what sums are made in the transform domain, which key switch is fastest and
+    how many baby steps a matrix has are chosen for the machine. Nothing is encrypted, so any set's security will do."""
     program, _, parameters = name.partition("@")
-    machine = _machine(task)
+    machine = point.of(_machine(task))
+    if machine.on_slots:
+        return _with_any_set(lambda: programs.residue_kernel(program, parameters or None, machine))
+    return _elements(task, program, parameters or _own_set(task, program), machine)
+
+
+@cache
+def _own_set(task: Task, program: str) -> str:
+    """The set of a program of TFHE that names none: that of the machine as its file has it, at every point."""
+    return _elements(task, program, None, _machine(task)).parameters.name
+
+
+def _elements(task: Task, program: str, parameters: str | None, machine: machines.Machine) -> Plan:
+    if program in _native.built_in_names():
+        return _with_any_set(lambda: programs.timed(program, parameters, task.batch, machine))
+    options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0)
+    return _with_any_set(lambda: programs.planned(program, options))
+
+
+def _with_any_set(make: Callable[[], Made]) -> Made:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SecurityWarning)
-        if machine.on_slots:
-            return programs.residue_kernel(program, parameters or None, machine)
-        if program in _native.built_in_names():
-            return programs.timed(program, parameters or None, task.batch, machine)
-        return programs.planned(program, PlanOptions(parameters=parameters or None, machine=machine, max_failure=0.0))
+        return make()
 
 
 def explore(
@@ -366,7 +386,8 @@ def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[s
             entry = json.loads(line)
             point, held = keys.get(entry["key"]), entry["point"]
             if point is not None and "error" not in held:
-                float(held["area_mm2"]), [float(held["seconds"][name]) for name in task.programs]
+                float(held["area_mm2"] or 0), [float(held["seconds"][name]) for name in task.programs]
+                held["area_mm2"] is None and str(held["area_cause"])
                 found[point] = held
         except (ValueError, KeyError, TypeError) as error:
             raise FileError(
@@ -393,7 +414,7 @@ def _append(path: Path, task: Task, point: Point, found: dict[str, Any]) -> None
 
 
 def _data(task: Task, own: Point, found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Performance of every point, as a multiple of the machine's own, and which points none beats at their area."""
+    """Performance of every point, as a multiple of the machine's own, and which points of known area none beats at it."""
     whole = [point for point in found if "error" not in point]
     if not whole:
         raise MachineError(f"{task.machine}: no point has a result; as its file has it: {found[0]['error']}")
@@ -404,8 +425,10 @@ def _data(task: Task, own: Point, found: list[dict[str, Any]]) -> dict[str, Any]
     for point in whole:
         speedups = [base["seconds"][name] / point["seconds"][name] for name in task.programs]
         point["performance"] = geometric_mean(speedups)
+        # What has no area is beaten by whatever has one.
+        point["pareto"] = False
     best = 0.0
-    for point in sorted(whole, key=lambda p: (p["area_mm2"], -p["performance"])):
+    for point in sorted(with_area(whole), key=lambda p: (p["area_mm2"], -p["performance"])):
         point["pareto"] = point["performance"] > best
         best = max(best, point["performance"])
     axes = [key for key, _ in own.values]

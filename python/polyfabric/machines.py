@@ -139,14 +139,14 @@ class Machine:
 
         `options` are those of the machine (`machine_options`), with underscores for dashes; `None` is as if it were left out.
         """
-        kernel = _kernel(planned)
+        kernel = self._kernel(planned)
         if isinstance(kernel, _native.KernelProgram):
             return MappedElements(self.native, kernel, _given(options))
         return MappedSlots(self.native.compile(kernel, _given(options)))
 
     def load(self, planned: Kernel | Plan, path: Path, **options: str | float | None) -> MappedSlots:
         """A program of CKKS or BGV as `MappedSlots.save` wrote it: not compiled, but checked again."""
-        kernel = _kernel(planned)
+        kernel = self._kernel(planned)
         if isinstance(kernel, _native.KernelProgram):
             raise InputError(
                 "compiled programs are of CKKS and BGV; a program of TFHE is mapped in no time: leave the file out"
@@ -159,6 +159,17 @@ class Machine:
     def simulate(self, planned: Kernel | Plan) -> Report:
         """The report of the machine's schedule for a plan."""
         return self.map(planned).report()
+
+    def _kernel(self, planned: Kernel | Plan) -> Kernel:
+        """The kernel program of a plan, or itself."""
+        kernel = getattr(planned, "kernel", planned)
+        if isinstance(kernel, _native.KernelProgram | _native.ResidueKernel):
+            return kernel
+        what = repr(planned) if isinstance(planned, str) else f"of the type {type(planned).__name__}"
+        raise InputError(
+            f"{self.name} times plans, and this is {what}; write program.simulate({self.argument!r}) for a program of yours, program.plan(..) for its "
+            f"plan, or `polyfabric simulate NAME --machine {self.argument}` for one that comes with Polyfabric"
+        )
 
 
 class Mapped(ABC):
@@ -250,10 +261,6 @@ def machine_options() -> list[dict[str, Any]]:
 
 def _given(options: dict[str, str | float | None]) -> dict[str, str]:
     return {name.replace("_", "-"): str(value) for name, value in options.items() if value is not None}
-
-
-def _kernel(planned: Kernel | Plan) -> Kernel:
-    return planned if isinstance(planned, _native.KernelProgram | _native.ResidueKernel) else planned.kernel
 
 
 LARGEST_COMPILED = 1 << 32

@@ -142,7 +142,7 @@ def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.Res
 
 
 def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _native.ResidueKernel:
-    """The kernel program of a program of CKKS or BGV, or of a microbenchmark."""
+    """The kernel program of a program of CKKS or BGV, with the key switch that is chosen for the machine, or of a microbenchmark."""
     if name in MICROBENCHMARKS:
         return microbenchmark(name, parameters, MICROBENCHMARK_BATCH)
     own = on_slots(name, parameters)
@@ -151,7 +151,7 @@ def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _nati
         raise InputError(
             f"{name!r} is no program of CKKS or BGV to be timed; {suggestion(name, choice)}, or FILE.py:FUNCTION"
         )
-    options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0, key_switch="set", security=0)
+    options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0, security=0)
     return planned(name, options).kernel
 
 

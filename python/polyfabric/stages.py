@@ -109,7 +109,7 @@ class Decrypted:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data."""
-        data = {"step": "decrypt", "output": plain(self.outputs), "bound": self.bound}
+        data = {"step": "decrypt", "outputs": plain(self.outputs), "bound": self.bound}
         if self.expected is None:
             return data
         return {**data, "correct": self.correct, "expected": plain(self.expected), "error": self.error}

@@ -21,7 +21,6 @@ module accumulator #(
     output logic [WIDTH-1:0] sums[LANES]
 );
     localparam int unsigned PLACES = $clog2(WORDS);
-    localparam int unsigned WHOLE = PRODUCT + LEFT > WIDTH ? PRODUCT + LEFT : WIDTH;
 
     logic [PLACES-1:0] place, written;
     logic replaced, writes;
@@ -40,36 +39,33 @@ module accumulator #(
         .out({writes, written})
     );
     for (genvar lane = 0; lane < LANES; lane++) begin : lanes
-        logic [WIDTH-1:0] memory[WORDS], before_it, fresh_one;
+        logic [WIDTH-1:0] memory[WORDS], before_it, fresh_one, coefficient;
         logic signed [PRODUCT-1:0] product;
-        logic signed [WHOLE-1:0] whole;
-        logic half, more, up;
+        logic up;
         always_ff @(posedge clock) begin
             before_it <= memory[place];
             fresh_one <= fresh[lane];
             product <= products[lane];
             if (writes) memory[written] <= sums[lane];
         end
-        assign whole = (WHOLE'(product) >>> SHIFT) << LEFT;
-        if (SHIFT > 0) begin : rounds
-            assign half = product[SHIFT-1];
-            assign more = SHIFT > 1 && |(product & ((PRODUCT'(1) << (SHIFT - 1)) - 1));
-        end else begin : exact
-            assign {half, more} = '0;
-        end
-        assign up = half && (more || whole[0]);
+        torus_rounding #(
+            .PRODUCT(PRODUCT),
+            .WIDTH(WIDTH),
+            .SHIFT(SHIFT),
+            .LEFT(LEFT)
+        ) rounded (
+            .product,
+            .coefficient,
+            .up
+        );
         delay #(
             .CYCLES(ADDER),
             .WIDTH (WIDTH)
         ) adder (
             .clock,
             .reset(1'b0),
-            .in (replaced ? fresh_one : before_it + whole[WIDTH-1:0] + WIDTH'(up)),
+            .in (replaced ? fresh_one : before_it + coefficient + WIDTH'(up)),
             .out(sums[lane])
         );
-        if (WHOLE > WIDTH) begin : wraps
-            logic unused;
-            assign unused = ^whole[WHOLE-1:WIDTH];
-        end
     end
 endmodule

@@ -145,6 +145,16 @@ fn three_rows_of_four_lanes() {
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
+fn one_row_of_two_lanes() {
+    let array = Array { height: 1, lanes: 2 };
+    let unit = array.unit();
+    for (limbs, balanced, gaps) in [((1, 1), false, false), ((1, 3), true, true)] {
+        array.check(&unit, limbs, balanced, 12, gaps);
+    }
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
 fn full_size_16_rows_of_512_lanes() {
     let array = Array {
         height: described("osiris", "units.base_conversion.height") as usize,

@@ -17,9 +17,9 @@ module benes #(
         int unsigned block, place;
         if (column == COLUMNS - 1) return lane;
         // Before the middle the columns split blocks in two, behind it they join them.
-        block = column < COLUMNS / 2 ? LANES >> column : 4 << (column - COLUMNS / 2);
+        block = 2 * column + 1 < COLUMNS ? LANES >> column : 4 << (column - COLUMNS / 2);
         place = lane % block;
-        return lane - place + (column < COLUMNS / 2 ? place % (block / 2) * 2 + place / (block / 2) : place / 2 + place % 2 * (block / 2));
+        return lane - place + (2 * column + 1 < COLUMNS ? place % (block / 2) * 2 + place / (block / 2) : place / 2 + place % 2 * (block / 2));
     endfunction
 
     logic [LANES-1:0][WIDTH-1:0] words[COLUMNS+1];

@@ -73,6 +73,12 @@ fn eight_lanes() {
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
+fn one_switch() {
+    permutations_are_the_models(2, 20, true);
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
 fn full_size_512_lanes() {
     permutations_are_the_models(crate::described("osiris", "units.ntt.lanes") as usize, 12, true);
 }

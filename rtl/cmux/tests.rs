@@ -23,9 +23,9 @@ fn rotations_are_the_kernels(setting: &Setting, log2_lanes: u32, iterations: usi
     let (group, cmux) = (levels * step, columns * levels * step);
     let transform = |lanes: usize| fpt.transform(points as u64, lanes as u64) as usize;
     let rotate = memory + group + (degree.ilog2() as usize + 1) * fpt.multiplexer as usize + adder;
-    // `Shape::decompose` is an adder more: the decomposer has nothing to round.
-    let to_multiply = rotate + group - 1 + adder + transform(1 << log2_lanes);
-    let product = shape(PAPERS_SET).multiply as usize + adder;
+    let modelled = shape(PAPERS_SET);
+    let to_multiply = rotate + group - 1 + modelled.decompose as usize + transform(1 << log2_lanes);
+    let product = (modelled.multiply + modelled.add) as usize;
     let through = to_multiply + (columns * levels - 1) * step + product + transform((1 << log2_lanes) / levels);
     let accumulate = memory + adder;
     let depth = through + accumulate + group - 1;

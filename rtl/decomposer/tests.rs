@@ -1,8 +1,9 @@
 //! Are the digits the kernel's, at the latencies that the machine models count?
 
-use crate::fixed_fft::{PAPERS_SET, shape};
+use crate::fixed_fft::{PAPERS_SET, fpt, shape};
 use crate::{described, rng};
 use polyfabric_kernels::decompose::{Gadget, decompose_scalar};
+use polyfabric_machines::fpt::machine::{Balance, Fpt};
 use polyfabric_machines::registry;
 use polyfabric_machines::torus_pipeline::machine::Pipeline;
 use polyfabric_rtl::{Bench, Bits, Reader};
@@ -97,17 +98,16 @@ fn full_size_fpt_has_nothing_to_round() {
     assert_eq!(shape.bits.coefficient, gadget.kept_bits());
     let lanes = 2 * shape.widths.0 as usize;
     let unit = Unit { width: gadget.kept_bits(), gadget, all_levels: false, steps: 2, lanes, adder };
-    unit.digits_are_the_kernels(adder);
-    // The model counts an addition more, as if there were bits to round.
-    assert_eq!(shape.decompose as u64, 2 * adder);
+    unit.digits_are_the_kernels(shape.decompose as u64);
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_fpt_unrolled_has_all_levels_at_once() {
-    let adder = described("fpt", "units.pipeline.adder");
-    let gadget = Gadget { log2_base: 8, levels: 2 };
-    let lanes = 2 * described("fpt", "units.cmux.kernel_points") as usize;
+    let unrolled = Fpt { balance: Balance::DotProductUnrolled, ..fpt() };
+    let shape = unrolled.shape(&sets::parameters(PAPERS_SET).expect("a set")).expect("a pipeline");
+    let gadget = Gadget { log2_base: shape.bits.digit, levels: shape.levels as u32 };
+    let (lanes, adder) = (2 * shape.widths.0 as usize, unrolled.depth.adder);
     let unit = Unit { width: gadget.kept_bits(), gadget, all_levels: true, steps: 2, lanes, adder };
-    unit.digits_are_the_kernels(adder);
+    unit.digits_are_the_kernels(shape.decompose as u64);
 }

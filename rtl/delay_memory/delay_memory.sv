@@ -11,13 +11,14 @@ module delay_memory #(
     input logic [WIDTH-1:0] in,
     output logic [WIDTH-1:0] out
 );
-    localparam int unsigned ADDRESS_BITS = $clog2(DEPTH + 1);
-
-    logic [WIDTH-1:0] memory[DEPTH], read;
-    logic [ADDRESS_BITS-1:0] address;
     // A line of one cycle is its register alone; any other has a word less in the memory.
+    localparam int unsigned LINES = DEPTH > 1 ? DEPTH - 1 : 1;
+    localparam int unsigned ADDRESS_BITS = LINES > 1 ? $clog2(LINES) : 1;
+
+    logic [WIDTH-1:0] memory[LINES], read;
+    logic [ADDRESS_BITS-1:0] address;
     logic last;
-    assign last = cycles < 3 || address == cycles - ADDRESS_BITS'(2);
+    assign last = 32'(cycles) < 3 || 32'(address) + 2 == 32'(cycles);
 
     always_ff @(posedge clock) begin
         read <= cycles == 1 ? in : memory[address];

@@ -16,7 +16,7 @@ use polyfabric_rtl::{Bench, Bits, Reader, Simulation};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::rns::{
-    Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
+    Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, LimbId, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
 };
 use rand::Rng;
 use std::cell::{Cell, RefCell};
@@ -77,13 +77,6 @@ impl Units {
         outputs.iter().flat_map(|output| read(&output.bytes)).collect()
     }
 
-    /// a·b, of which neither is in Montgomery form: two products, as the model's.
-    fn multiply(&self, multiplier: PrimeForm, a: &[u64], b: &[u64]) -> Vec<u64> {
-        let square = multiplier.enter(multiplier.enter(1));
-        let entered = self.products(multiplier, a, &vec![square; a.len()]);
-        self.products(multiplier, &entered, b)
-    }
-
     /// a·b·2^−32.
     fn products(&self, multiplier: PrimeForm, a: &[u64], b: &[u64]) -> Vec<u64> {
         let high = multiplier.modulus().value() >> PrimeForm::WORD_BITS;
@@ -107,9 +100,15 @@ impl Units {
             control.field(0, 2).field(high, WIDTH - 16).fields(words.into_iter().chain(padding), WIDTH)
         };
         let rows = four_step_ntt::rows(multiplier.modulus(), LANES, CHUNKS, inverse);
+        // Factors of the networks leave words in their form. Those between them bring coefficients into Montgomery form, or values out of it.
+        let form = |number: usize, factor: u64| match (number < CHUNKS, inverse) {
+            (true, false) => multiplier.enter(multiplier.enter(factor)),
+            (true, true) => factor,
+            (false, _) => multiplier.enter(factor),
+        };
         let mut words = Vec::new();
         for (number, row) in rows.into_iter().enumerate() {
-            words.push(bus(Some(number), row.into_iter().map(|factor| multiplier.enter(factor)).collect()));
+            words.push(bus(Some(number), row.into_iter().map(|factor| form(number, factor)).collect()));
         }
         let loaded = words.len();
         words.extend(
@@ -155,22 +154,37 @@ impl Arithmetic for Units {
                     }
                 }
             }
-            Function::Multiply { .. } => self.multiply(multiplier, a, b),
+            Function::Multiply { .. } => self.products(multiplier, a, b),
             Function::MultiplyConstant { constant, .. } => {
                 self.products(multiplier, a, &same(multiplier.enter(u64::from(constant))))
             }
             Function::Add { .. } => self.sums(modulus, false, a, b),
             Function::Subtract { .. } => self.sums(modulus, true, a, b),
             Function::Negate { .. } => self.sums(modulus, true, &same(0), a),
-            Function::AddConstant { constant, .. } => {
-                // The adder takes residues of its own modulus: what may be another's goes through the multiplier first.
-                let own = a.iter().all(|&word| word < modulus.value());
-                self.lifted.set(self.lifted.get() || !own);
-                let reduced = if own { a.to_vec() } else { self.products(multiplier, a, &same(multiplier.enter(1))) };
-                self.sums(modulus, false, &reduced, &same(u64::from(constant)))
+            Function::AddConstant { constant, values, .. } => {
+                self.lifted.set(self.lifted.get() || a.iter().any(|&word| word >= modulus.value()));
+                let constant = u64::from(constant);
+                self.sums(modulus, false, a, &same(if values { multiplier.enter(constant) } else { constant }))
             }
         }
         .into())
+    }
+
+    // The host's part.
+    fn enter(&self, limb: LimbId, domain: Domain, residues: Words) -> Words {
+        let (multiplier, _) = self.limbs[limb.index()];
+        match domain {
+            Domain::Evaluation => residues.iter().map(|&residue| multiplier.enter(residue)).collect(),
+            Domain::Coefficient => residues,
+        }
+    }
+
+    fn leave(&self, limb: LimbId, domain: Domain, words: Words) -> Words {
+        let (multiplier, _) = self.limbs[limb.index()];
+        match domain {
+            Domain::Evaluation => words.iter().map(|&word| multiplier.leave(word)).collect(),
+            Domain::Coefficient => words,
+        }
     }
 }
 
@@ -237,6 +251,5 @@ fn simulated_units_carry_out_a_scheduled_permutation() {
     assert!(found == expected, "simulated units give other words than the interpreter");
     let seen: Vec<&str> = units.seen.into_inner().into_iter().collect();
     assert_eq!(seen, ["add", "addc", "aut", "intt", "mul", "mulc", "neg", "ntt", "sub"]);
-    // The schedule counts an adder's cycle for it, and no more.
     assert!(units.lifted.get());
 }

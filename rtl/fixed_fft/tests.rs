@@ -188,12 +188,7 @@ fn latency(setting: &Setting, log2_lanes: u32) -> u64 {
     let (points, lanes) = (setting.points() as u64, 1 << log2_lanes);
     match setting.spec.structure {
         Structure::Twisted { .. } => fpt().transform(points, lanes) as u64,
-        // The model has a product for the twist, and one in each butterfly; those of the transform that Strix and Morphling replay have the
-        // twist within, and nothing is multiplied before the first one.
-        Structure::Merged => {
-            let (depth, _) = depth(setting);
-            pipeline::transform(points, lanes, depth) - depth.complex_multiplier()
-        }
+        Structure::Merged => pipeline::transform(points, lanes, depth(setting).0),
     }
 }
 

@@ -105,6 +105,12 @@ fn two_lanes_of_three_cells() {
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
+fn two_lanes_of_one_cell() {
+    Unit { lanes: 2, height: 1 }.check(40);
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
 fn full_size_512_lanes_of_three_cells() {
     let height = described("osiris", "units.hadamard.height") as usize;
     Unit { lanes: described("osiris", "units.ntt.lanes") as usize, height }.check(12);

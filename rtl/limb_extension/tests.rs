@@ -1,9 +1,10 @@
-//! Are coefficients of one limb those of the others, in Montgomery form? The model counts no cycle for it: see the README.
+//! Are coefficients of one limb the model's of the others, in Montgomery form, as many cycles later?
 
-use crate::base_conversion::{moduli, montgomery};
+use crate::base_conversion::{depth, moduli, montgomery};
 use crate::montgomery_multiplier::negated_inverse;
 use crate::{described, rng};
 use polyfabric_kernels::modular::Modulus;
+use polyfabric_machines::osiris::units::{LimbExtension, Tile, stream};
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 
@@ -36,15 +37,18 @@ fn coefficients_are_the_kernels(lanes: usize, cycles: usize) {
             bits.fields(words.iter().copied(), WIDTH)
         })
     });
-    let latency = described("osiris", "units.pipeline.multiplier") as usize + 1;
-    let mut outputs = unit.run(words, latency).expect("a run").into_iter();
+    let latency = LimbExtension::latency(depth());
+    let mut outputs = unit.run(words, latency as usize).expect("a run").into_iter();
     for (cycle, case) in cases.iter().enumerate() {
         let Some((from, to, words)) = case else { continue };
         let output = outputs.next().expect("coefficients");
-        assert_eq!(output.cycle, (cycle + latency) as u64);
+        let mut model = LimbExtension::new(*from, vec![*to], depth());
+        let tile = Tile { limb: 0, index: 0, words: words.clone() };
+        let (after, extended) = stream(&mut model, [(0, tile)], latency).expect("a tile").remove(0);
+        assert_eq!(output.cycle, cycle as u64 + after);
         let mut reader = Reader::new(&output.bytes);
-        for &word in words {
-            let lifted = to.reduce_signed(from.centre(word));
+        for (&word, &lifted) in words.iter().zip(&extended.words) {
+            assert_eq!(lifted, to.reduce_signed(from.centre(word)));
             assert_eq!(reader.unsigned(WIDTH) as u64, montgomery(*to).enter(lifted), "{word} of {from:?} to {to:?}");
         }
     }

@@ -6,7 +6,7 @@ module bench #(
     parameter int unsigned STAGES = 16,
     parameter int unsigned LIMBS = 40,
     localparam int unsigned TILE_BITS = STAGES - $clog2(LANES),
-    localparam int unsigned LIMB_BITS = $clog2(LIMBS),
+    localparam int unsigned LIMB_BITS = LIMBS > 1 ? $clog2(LIMBS) : 1,
     localparam int unsigned TAG = 1 + LIMB_BITS + TILE_BITS,
     localparam int unsigned LOW_BITS = (STAGES + 1) / 2,
     localparam int unsigned SET = 2 + $clog2(LIMBS + 1) + $clog2(TILE_BITS + 1),
@@ -63,10 +63,20 @@ module bench #(
         .coefficients_tag_out(coefficients_tag),
         .coefficients_out(coefficients)
     );
-    logic [$clog2(LIMBS+1)-1:0] slots;
-    logic [$clog2(TILE_BITS+1)-1:0] tile_bits;
+    // Of the tiles that leave.
+    logic [$clog2(LIMBS+1)-1:0] slots_set, slots;
+    logic [$clog2(TILE_BITS+1)-1:0] tile_bits_set, tile_bits;
     logic [31:0] cycles;
-    always_ff @(posedge clock) if (set && in_valid) {slots, tile_bits} <= {set_slots, set_tile_bits};
+    always_ff @(posedge clock) if (set && in_valid) {slots_set, tile_bits_set} <= {set_slots, set_tile_bits};
+    delay #(
+        .CYCLES(latency::twiddle_generator()),
+        .WIDTH($clog2(LIMBS + 1) + $clog2(TILE_BITS + 1))
+    ) of_tiles (
+        .clock,
+        .reset,
+        .in({slots_set, tile_bits_set}),
+        .out({slots, tile_bits})
+    );
     assign cycles = latency::mdc_ntt($clog2(LANES) + 32'(tile_bits), 1 << tile_bits, 32'(slots));
     assign out_valid = values_tag[TAG-1] || coefficients_tag[TAG-1];
     assign out_data = values_tag[TAG-1] ? {values, values_tag[TAG-2:0], cycles} : {coefficients, coefficients_tag[TAG-2:0], cycles};

@@ -6,7 +6,9 @@
 // `slots` cycles apart, in order and without a gap; any cycle between may hold a tile of another limb, or none. Direction, slots and ring are set
 // together, which empties the unit: words that go the other way, or wait for longer, cannot share its stages.
 //
-// A tile's tag (valid, limb, number) comes latency::twiddle_generator() cycles before the tile, in which its first factors are made.
+// A tile's tag (valid, limb, number) comes latency::twiddle_generator() cycles before the tile, in which its first factors are made. So tags are set up
+// as many cycles before the tiles: `set` may come that long before the cycle in which the last tile leaves, and the next tag a cycle after it, so that
+// the first tile enters when the last one has left.
 module mdc_ntt #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
@@ -14,7 +16,7 @@ module mdc_ntt #(
     parameter int unsigned LIMBS = 40,
     localparam int unsigned LANE_BITS = $clog2(LANES),
     localparam int unsigned TILE_BITS = STAGES - LANE_BITS,
-    localparam int unsigned LIMB_BITS = $clog2(LIMBS),
+    localparam int unsigned LIMB_BITS = LIMBS > 1 ? $clog2(LIMBS) : 1,
     localparam int unsigned TAG = 1 + LIMB_BITS + TILE_BITS,
     localparam int unsigned LOW_BITS = (STAGES + 1) / 2
 ) (
@@ -43,17 +45,32 @@ module mdc_ntt #(
     output logic [TAG-1:0] coefficients_tag_out,
     output logic [LANES-1:0][WIDTH-1:0] coefficients_out
 );
-    logic forward, empty;
-    logic [$clog2(LIMBS+1)-1:0] slots;
-    logic [$clog2(TILE_BITS+1)-1:0] tile_bits;
-    assign empty = reset || set;
+    localparam int unsigned LEAD = latency::twiddle_generator();
+    localparam int unsigned SLOT_BITS = $clog2(LIMBS + 1);
+    localparam int unsigned RING_BITS = $clog2(TILE_BITS + 1);
+
+    // Of the tags, and LEAD cycles later of the tiles.
+    logic tag_forward, tag_empty, forward, set_late, empty;
+    logic [SLOT_BITS-1:0] tag_slots, slots;
+    logic [RING_BITS-1:0] tag_tile_bits, tile_bits;
+    assign tag_empty = reset || set;
+    assign empty = reset || set_late;
     always_ff @(posedge clock) begin
         if (set) begin
-            forward <= set_forward;
-            slots <= set_slots;
-            tile_bits <= set_tile_bits;
+            tag_forward <= set_forward;
+            tag_slots <= set_slots;
+            tag_tile_bits <= set_tile_bits;
         end
     end
+    delay #(
+        .CYCLES(LEAD),
+        .WIDTH(2 + SLOT_BITS + RING_BITS)
+    ) of_tiles (
+        .clock,
+        .reset,
+        .in({set, tag_forward, tag_slots, tag_tile_bits}),
+        .out({set_late, forward, slots, tile_bits})
+    );
 
     // Between stages: of place s, what passes on the left of stage s. To the right goes the inverse transform, to the left the forward one.
     logic [TAG-1:0] right_tag[STAGES+1], left_tag[STAGES+1];
@@ -74,6 +91,10 @@ module mdc_ntt #(
             .NUMBER(number)
         ) stage (
             .clock,
+            .tag_reset(tag_empty),
+            .tag_forward,
+            .tag_slots,
+            .tag_tile_bits,
             .reset(empty),
             .forward,
             .slots,
@@ -97,7 +118,7 @@ module mdc_ntt #(
     end
 
     delay #(
-        .CYCLES(latency::twiddle_generator()),
+        .CYCLES(LEAD),
         .WIDTH(2 * TAG)
     ) tags (
         .clock,

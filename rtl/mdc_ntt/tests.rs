@@ -7,7 +7,7 @@ use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::streaming::StreamingNtt;
 use polyfabric_machines::osiris::units::{Direction, NttUnit, Shape, Tile, stream};
-use polyfabric_rtl::{Bench, Bits, Reader};
+use polyfabric_rtl::{Bench, Bits, Output, Reader};
 use rand::Rng;
 use std::collections::BTreeMap;
 
@@ -43,6 +43,11 @@ fn bits_of(number: usize) -> usize {
     number.next_power_of_two().ilog2() as usize
 }
 
+/// Of a limb's number; one limb alone has a bit, too.
+fn limb_bits_of(limbs: usize) -> usize {
+    bits_of(limbs).max(1)
+}
+
 impl Unit {
     fn shape(self, log2: u32) -> Shape {
         Shape::new(RingDegree::new(1 << log2).expect("a degree"), self.lanes, self.stages).expect("a shape")
@@ -50,7 +55,7 @@ impl Unit {
 
     fn bus(self, word: &Word, powers: &[[Powers; 2]]) -> Bits {
         let (stages, tile_bits) = (self.stages as usize, self.stages as usize - bits_of(self.lanes));
-        let (low, limb_bits) = (stages.div_ceil(2), bits_of(self.limbs));
+        let (low, limb_bits) = (stages.div_ceil(2), limb_bits_of(self.limbs));
         let (direction, slots, tiles) = word.set.unwrap_or((Direction::Inverse, 0, 0));
         let bits = Bits::new()
             .field(u64::from(word.set.is_some()), 1)
@@ -68,31 +73,44 @@ impl Unit {
         }
     }
 
-    /// All passes in one run, each once the one before has left.
-    fn check(self, passes: &[Pass]) {
+    /// All passes in one run: each is set up when the one before has left, `early` cycles before that, or later where its ring wants other tables.
+    /// What has come out, and with which latency which tile should have.
+    fn run(self, passes: &[Pass], early: u64) -> (Vec<Output>, Vec<(u64, Tile, u64)>) {
         let bench =
             Bench::new("mdc_ntt").parameter("LANES", self.lanes as u64).parameter("STAGES", u64::from(self.stages));
         let unit = bench.parameter("LIMBS", self.limbs as u64).simulate().expect("a unit");
-        let tile_bits = self.stages as usize - bits_of(self.lanes);
         let mut rng = rng(u64::from(self.stages));
         let moduli = moduli(1 << self.stages, self.limbs);
         let (mut buses, mut expected) = (BTreeMap::new(), Vec::new());
         // Factors are made while the tile before is in the butterflies: an entry of each table, a product.
         let (mut now, lead) = (0, 1 + depth().multiplier as u64);
+        // Ring and limbs that there are tables of.
+        let mut tables = (0, 0);
+        // The cycle in which the model says that the unit is empty.
+        let mut empty: Option<u64> = None;
         for pass in passes {
-            let (shape, moduli) = (self.shape(pass.log2), &moduli[..pass.limbs]);
-            let powers: Vec<[Powers; 2]> = moduli
-                .iter()
-                .map(|&q| [Direction::Inverse, Direction::Forward].map(|way| Powers::new(q, pass.log2, way)))
-                .collect();
+            let shape = self.shape(pass.log2);
+            let of_limb =
+                |&q: &Modulus| [Direction::Inverse, Direction::Forward].map(|way| Powers::new(q, pass.log2, way));
+            let powers: Vec<[Powers; 2]> = moduli.iter().map(of_limb).collect();
+            let moduli = &moduli[..pass.limbs];
             let mut words: BTreeMap<u64, Word> = BTreeMap::new();
-            let addresses = 1 << self.stages.div_ceil(2);
-            for (limb, address) in (0..pass.limbs).flat_map(|limb| (0..addresses).map(move |address| (limb, address))) {
-                words.entry(now).or_default().write = Some((limb, address));
-                now += 1;
+            let same_tables = tables.0 == pass.log2 && tables.1 >= pass.limbs;
+            if !same_tables {
+                tables = (pass.log2, pass.limbs);
+                let addresses = 1 << self.stages.div_ceil(2);
+                let limbs = (0..pass.limbs).flat_map(|limb| (0..addresses).map(move |address| (limb, address)));
+                for (limb, address) in limbs {
+                    words.entry(now).or_default().write = Some((limb, address));
+                    now += 1;
+                }
             }
-            words.entry(now).or_default().set = Some((pass.direction, pass.slots, shape.tiles().ilog2()));
-            let start = now + 1 + lead;
+            let set = if same_tables { now - 1 - lead - early } else { now };
+            words.entry(set).or_default().set = Some((pass.direction, pass.slots, shape.tiles().ilog2()));
+            let start = set + 1 + lead;
+            if let Some(empty) = empty.filter(|_| same_tables) {
+                assert_eq!(start + early, empty, "the model sets the unit up in another cycle");
+            }
             let tiles = self.tiles(shape, moduli, pass, &mut rng);
             for (cycle, tile) in &tiles {
                 words.entry(start + cycle - lead).or_default().tag = Some((tile.limb, tile.index));
@@ -103,18 +121,28 @@ impl Unit {
             let transformed = stream(&mut model, tiles.clone(), latency).expect("tiles in order");
             is_the_kernels(shape, moduli, pass, &tiles, &transformed);
             assert_eq!(transformed[0].0, latency);
+            let occupied = pass.gaps.iter().map(|gap| gap + (pass.slots * shape.tiles()) as u64).sum::<u64>();
+            // Slots without a limb at the end hold nothing.
+            empty = (pass.limbs == pass.slots).then_some(start + occupied + latency);
             expected.extend(transformed.into_iter().map(|(cycle, tile)| (start + cycle, tile, latency)));
             now = expected.last().expect("tiles").0 + 1;
             buses.extend(words.into_iter().map(|(cycle, word)| (cycle, self.bus(&word, &powers))));
         }
         let last = *buses.keys().last().expect("words");
         let outputs = unit.run((0..=last).map(|cycle| buses.remove(&cycle)), (now - last) as usize).expect("a run");
+        (outputs, expected)
+    }
+
+    /// All passes in one run, each as early as may be.
+    fn check(self, passes: &[Pass]) {
+        let tile_bits = self.stages as usize - bits_of(self.lanes);
+        let (outputs, expected) = self.run(passes, 0);
         assert_eq!(outputs.len(), expected.len());
         for (output, (cycle, tile, latency)) in outputs.iter().zip(&expected) {
             let mut reader = Reader::new(&output.bytes);
             assert_eq!(reader.unsigned(32) as u64, *latency, "what latency.sv says");
             let index = reader.unsigned(tile_bits) as usize;
-            let limb = reader.unsigned(bits_of(self.limbs)) as usize;
+            let limb = reader.unsigned(limb_bits_of(self.limbs)) as usize;
             assert_eq!((output.cycle, limb, index), (*cycle, tile.limb, tile.index));
             let words: Vec<u64> = (0..self.lanes).map(|_| reader.unsigned(WIDTH) as u64).collect();
             assert_eq!(words, tile.words, "tile {index} of limb {limb}, cycle {cycle}");
@@ -197,6 +225,33 @@ fn four_lanes_and_rings_up_to_32() {
         (4, 5, 5, vec![0, 2]),
     ];
     Unit { lanes: 4, stages: 5, limbs: 5 }.check(&both_ways(passes));
+}
+
+/// One ring, so that nothing but what is in the unit holds a pass up: its tables are there.
+fn changes() -> Vec<Pass> {
+    use Direction::{Forward, Inverse};
+    let passes = [(Inverse, 5), (Forward, 5), (Forward, 2), (Inverse, 2), (Inverse, 4), (Forward, 1), (Inverse, 1)];
+    passes.map(|(direction, limbs)| Pass { log2: 5, direction, limbs, slots: limbs, gaps: vec![0, 0] }).into()
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn four_lanes_are_set_up_anew_in_the_cycle_in_which_the_model_has_them_empty() {
+    Unit { lanes: 4, stages: 5, limbs: 5 }.check(&changes());
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn four_lanes_that_are_set_up_anew_a_cycle_early_lose_a_tile() {
+    let (outputs, expected) = Unit { lanes: 4, stages: 5, limbs: 5 }.run(&changes()[..2], 1);
+    assert_eq!(outputs.len(), expected.len() - 1);
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn two_lanes_and_one_limb_at_a_time() {
+    let passes = [(5, 1, 1, vec![0, 0, 3]), (4, 1, 1, vec![0, 0])];
+    Unit { lanes: 2, stages: 5, limbs: 1 }.check(&both_ways(passes));
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //
 // The first log2 LANES stages combine lanes of one tile. Each later one has a commutator on its left, which exchanges lane bit 0 with bit DELAY_BIT of the
 // tile's number: a delay of `slots` 2^DELAY_BIT cycles for the odd lanes, a switch, and such a delay for the even ones. Rings whose tiles have no such bit
-// pass the stage by. A tile's tag comes `lead` cycles before the tile, so that its factors can be made: latency::twiddle_generator().
+// pass the stage by. A tile's tag comes `lead` cycles before the tile, so that its factors can be made: latency::twiddle_generator(). What the
+// stage is set up for holds for tags that many cycles earlier too.
 module mdc_stage #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
@@ -12,15 +13,19 @@ module mdc_stage #(
     parameter int unsigned NUMBER = 0,
     localparam int unsigned LANE_BITS = $clog2(LANES),
     localparam int unsigned TILE_BITS = STAGES - LANE_BITS,
-    localparam int unsigned LIMB_BITS = $clog2(LIMBS),
+    localparam int unsigned LIMB_BITS = LIMBS > 1 ? $clog2(LIMBS) : 1,
     localparam int unsigned TAG = 1 + LIMB_BITS + TILE_BITS,
     localparam int unsigned LOW_BITS = (STAGES + 1) / 2
 ) (
     input logic clock,
-    input logic reset,  // forgets what is within
+    input logic tag_reset,  // forgets the tags within
+    input logic tag_forward,
+    input logic [$clog2(LIMBS+1)-1:0] tag_slots,  // cycles between tiles of a limb, from 1 to LIMBS
+    input logic [$clog2(TILE_BITS+1)-1:0] tag_tile_bits,  // log2 of the ring's tiles
+    input logic reset,  // the same of the tiles, `lead` cycles later
     input logic forward,
-    input logic [$clog2(LIMBS+1)-1:0] slots,  // cycles between tiles of a limb, from 1 to LIMBS
-    input logic [$clog2(TILE_BITS+1)-1:0] tile_bits,  // log2 of the ring's tiles
+    input logic [$clog2(LIMBS+1)-1:0] slots,
+    input logic [$clog2(TILE_BITS+1)-1:0] tile_bits,
 
     input logic write,
     input logic [LIMB_BITS-1:0] write_limb,
@@ -49,23 +54,25 @@ module mdc_stage #(
     // Into and out of the commutator and the butterflies; which comes first is the direction's.
     logic [TAG-1:0] commutator_tag_in, commutator_tag_out, butterfly_tag_in, butterfly_tag_out;
     logic [LANES-1:0][WIDTH-1:0] commutator_in, commutator_out, butterfly_in, butterfly_out;
-    logic passed_by;
+    logic tag_passed_by, passed_by;
+    assign tag_passed_by = LATE && 32'(tag_tile_bits) <= DELAY_BIT;
     assign passed_by = LATE && 32'(tile_bits) <= DELAY_BIT;
-    assign commutator_tag_in = forward ? butterfly_tag_out : left_tag_in;
+    assign commutator_tag_in = tag_forward ? butterfly_tag_out : left_tag_in;
     assign commutator_in = forward ? butterfly_out : left_in;
-    assign butterfly_tag_in = forward ? right_tag_in : commutator_tag_out;
+    assign butterfly_tag_in = tag_forward ? right_tag_in : commutator_tag_out;
     assign butterfly_in = forward ? right_in : commutator_out;
-    assign left_tag_out = !forward ? '0 : passed_by ? right_tag_in : commutator_tag_out;
+    assign left_tag_out = !tag_forward ? '0 : tag_passed_by ? right_tag_in : commutator_tag_out;
     assign left_out = passed_by ? right_in : commutator_out;
-    assign right_tag_out = forward ? '0 : passed_by ? left_tag_in : butterfly_tag_out;
+    assign right_tag_out = tag_forward ? '0 : tag_passed_by ? left_tag_in : butterfly_tag_out;
     assign right_out = passed_by ? left_in : butterfly_out;
 
     if (LATE) begin : commutator
         localparam int unsigned DEPTH = LIMBS << DELAY_BIT;
         localparam int unsigned DELAY_BITS = $clog2(DEPTH + 1);
-        logic [DELAY_BITS-1:0] cycles;
+        logic [DELAY_BITS-1:0] tag_cycles, cycles;
         logic turned;
         logic [PAIRS-1:0][WIDTH-1:0] even_in, odd_in, odd_late, upper, lower, even_late;
+        assign tag_cycles = DELAY_BITS'(tag_slots) << DELAY_BIT;
         assign cycles = DELAY_BITS'(slots) << DELAY_BIT;
         always_comb begin
             for (int pair = 0; pair < PAIRS; pair++) begin
@@ -85,7 +92,7 @@ module mdc_stage #(
             .CYCLES(LEAD)
         ) turn (
             .clock,
-            .reset,
+            .reset(1'b0),  // bits of tiles that are yet to come
             .in(commutator_tag_in[DELAY_BIT]),
             .out(turned)
         );
@@ -115,14 +122,14 @@ module mdc_stage #(
             .CLEARED(1)
         ) tags (
             .clock,
-            .reset,
-            .cycles,
+            .reset(tag_reset),
+            .cycles(tag_cycles),
             .in(commutator_tag_in),
             .out(commutator_tag_out)
         );
     end else begin : wires
         logic unused;
-        assign unused = &{1'b0, slots};
+        assign unused = &{1'b0, reset, tag_slots, slots};
         assign commutator_tag_out = commutator_tag_in;
         assign commutator_out = commutator_in;
     end
@@ -135,12 +142,12 @@ module mdc_stage #(
     if (LATE) begin : one_exponent
         logic [STAGES-1:0] number, exponent;
         assign number = STAGES'(index) & STAGES'((1 << DELAY_BIT) - 1);
-        assign exponent = (number << 1 | STAGES'(1)) << (LANE_BITS + 32'(tile_bits) - 1 - DELAY_BIT);
+        assign exponent = (number << 1 | STAGES'(1)) << (LANE_BITS + 32'(tag_tile_bits) - 1 - DELAY_BIT);
         assign exponents = {PAIRS{exponent}};
     end else begin : exponent_by_lane
         always_comb begin
             for (int pair = 0; pair < PAIRS; pair++) begin
-                automatic logic [STAGES-1:0] number = STAGES'(index) + (STAGES'(pair & ((1 << LANE_BIT) - 1)) << tile_bits);
+                automatic logic [STAGES-1:0] number = STAGES'(index) + (STAGES'(pair & ((1 << LANE_BIT) - 1)) << tag_tile_bits);
                 exponents[pair] = (number << 1 | STAGES'(1)) << NUMBER;
             end
         end
@@ -163,7 +170,7 @@ module mdc_stage #(
         .write_high,
         .write_modulus,
         .write_inverse,
-        .direction(forward),
+        .direction(tag_forward),
         .limb,
         .exponents,
         .modulus,
@@ -203,7 +210,7 @@ module mdc_stage #(
         .WIDTH(TAG)
     ) tag (
         .clock,
-        .reset,
+        .reset(tag_reset),
         .in(butterfly_tag_in),
         .out(butterfly_tag_out)
     );

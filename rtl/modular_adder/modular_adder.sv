@@ -1,5 +1,6 @@
 // a + b or a - b modulo q, for a and b below q (F1, section 3: the add unit, and what is behind a butterfly's product). Both the plain result and
-// the one that is q away are formed; the sign of the one or the other chooses. One register.
+// the one that is q away are formed; the sign of the one or the other chooses. One register. For any word a, a + b comes out less q or as it
+// is: congruent, and less than q or a.
 module modular_adder #(
     parameter int unsigned WIDTH = 32
 ) (

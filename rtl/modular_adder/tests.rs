@@ -20,6 +20,11 @@ fn sums_and_differences_are_the_kernels() {
         for (a, b) in ends.into_iter().chain(random) {
             cases.extend([false, true].map(|subtract| (Modulus::new(q).expect("a modulus"), subtract, a, b)));
         }
+        // Residues of another modulus, which a constant is added to.
+        let most = u64::from(u32::MAX);
+        let mut words = vec![(most, 0), (most, q - 1), (q, 0), (q, q - 1)];
+        words.extend((0..50).map(|_| (rng.random_range(0..=most), rng.random_range(0..q))));
+        cases.extend(words.into_iter().map(|(a, b)| (Modulus::new(q).expect("a modulus"), false, a, b)));
     }
     let words = cases.iter().map(|&(modulus, subtract, a, b)| {
         Some(Bits::new().field(u8::from(subtract), 1).fields([modulus.value(), a, b], WIDTH))
@@ -29,7 +34,13 @@ fn sums_and_differences_are_the_kernels() {
     assert_eq!(outputs.len(), cases.len());
     for (cycle, (output, &(modulus, subtract, a, b))) in outputs.iter().zip(&cases).enumerate() {
         assert_eq!(output.cycle, cycle as u64 + latency);
-        let expected = if subtract { modulus.sub(a, b) } else { modulus.add(a, b) };
+        let reduced = a < modulus.value();
+        let expected = match subtract {
+            true => modulus.sub(a, b),
+            false if reduced => modulus.add(a, b),
+            false => a + b - modulus.value(),
+        };
+        assert!(reduced || expected < a && modulus.reduce(expected) == modulus.add(modulus.reduce(a), b));
         let result = Reader::new(&output.bytes).unsigned(WIDTH);
         assert_eq!(result, u128::from(expected), "{a}, {b} mod {}, subtract: {subtract}", modulus.value());
     }

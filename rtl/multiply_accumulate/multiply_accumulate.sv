@@ -14,6 +14,7 @@ module multiply_accumulate #(
     parameter int unsigned KEY = 26,  // of the key's
     parameter int unsigned SHIFT = 20,
     parameter int unsigned OUT = 29,
+    parameter int unsigned REALS = 3,  // real products of a complex one: 3 or 4
     parameter int unsigned ADDER = 1,
     parameter int unsigned MULTIPLIER = 4
 ) (
@@ -26,7 +27,7 @@ module multiply_accumulate #(
     output logic signed [OUT-1:0] sums[COLUMNS][LANES][2]
 );
     localparam int unsigned LEVELS = $clog2(SIDE);
-    localparam int unsigned FIRST = latency::complex_multiplier(MULTIPLIER, ADDER) + LEVELS * ADDER;
+    localparam int unsigned FIRST = latency::product(REALS, MULTIPLIER, ADDER) + LEVELS * ADDER;
     // Exact but for the division; and sums of SIDE of them.
     localparam int unsigned PRODUCT = WIDTH + KEY + 2 - SHIFT;
     localparam int unsigned TREE = PRODUCT + LEVELS;
@@ -58,37 +59,53 @@ module multiply_accumulate #(
         for (genvar lane = 0; lane < LANES; lane++) begin : lanes
             logic signed [PRODUCT-1:0] products[SIDE][2];
             for (genvar row = 0; row < SIDE; row++) begin : rows
-                // c, c - d and c + d of the key's c + jd, while the digits' difference is formed.
-                logic signed [KEY:0] c, d, of_factor[3], factor[3];
-                assign c = (KEY + 1)'(key[row][column][lane][0]);
-                assign d = (KEY + 1)'(key[row][column][lane][1]);
-                assign of_factor = '{c, c - d, c + d};
-                for (genvar i = 0; i < 3; i++) begin : factors
-                    delay #(
-                        .CYCLES(ADDER),
-                        .WIDTH (KEY + 1)
-                    ) sum (
+                if (REALS == 3) begin : three
+                    // c, c - d and c + d of the key's c + jd, while the digits' difference is formed.
+                    logic signed [KEY:0] c, d, of_factor[3], factor[3];
+                    assign c = (KEY + 1)'(key[row][column][lane][0]);
+                    assign d = (KEY + 1)'(key[row][column][lane][1]);
+                    assign of_factor = '{c, c - d, c + d};
+                    for (genvar i = 0; i < 3; i++) begin : factors
+                        delay #(
+                            .CYCLES(ADDER),
+                            .WIDTH (KEY + 1)
+                        ) sum (
+                            .clock,
+                            .reset(1'b0),
+                            .in (of_factor[i]),
+                            .out(factor[i])
+                        );
+                    end
+                    complex_multiplier #(
+                        .WIDTH(WIDTH),
+                        .FACTOR(KEY),
+                        .SHIFT(SHIFT),
+                        .OUT(PRODUCT),
+                        .ADDER(ADDER),
+                        .MULTIPLIER(MULTIPLIER)
+                    ) multiplier (
                         .clock,
-                        .reset(1'b0),
-                        .in (of_factor[i]),
-                        .out(factor[i])
+                        .re(digits[row][lane][0]),
+                        .im(digits[row][lane][1]),
+                        .factor,
+                        .product_re(products[row][0]),
+                        .product_im(products[row][1])
+                    );
+                end else begin : four
+                    schoolbook_multiplier #(
+                        .WIDTH(WIDTH),
+                        .FACTOR(KEY),
+                        .SHIFT(SHIFT),
+                        .OUT(PRODUCT),
+                        .ADDER(ADDER),
+                        .MULTIPLIER(MULTIPLIER)
+                    ) multiplier (
+                        .clock,
+                        .point(digits[row][lane]),
+                        .factor(key[row][column][lane]),
+                        .product(products[row])
                     );
                 end
-                complex_multiplier #(
-                    .WIDTH(WIDTH),
-                    .FACTOR(KEY),
-                    .SHIFT(SHIFT),
-                    .OUT(PRODUCT),
-                    .ADDER(ADDER),
-                    .MULTIPLIER(MULTIPLIER)
-                ) multiplier (
-                    .clock,
-                    .re(digits[row][lane][0]),
-                    .im(digits[row][lane][1]),
-                    .factor,
-                    .product_re(products[row][0]),
-                    .product_im(products[row][1])
-                );
             end
             for (genvar part = 0; part < 2; part++) begin : parts
                 // Level i of the tree has SIDE / 2^i sums.

@@ -3,6 +3,7 @@
 use crate::fixed_fft::{PAPERS_SET, fpt, shape};
 use crate::rng;
 use polyfabric_kernels::rotation::{rotate, rotate_subtract};
+use polyfabric_machines::fpt::hardware::load_latency;
 use polyfabric_rtl::{Bench, Bits, Reader};
 use rand::Rng;
 
@@ -97,6 +98,22 @@ fn every_amount_of_a_small_ring() {
 fn full_size_rotation_alone() {
     let unit = Unit { degree: 512, width: 16, lanes: 64, levels: 2, subtracts: false };
     unit.rotations_are_the_kernels([0, 1, 511, 512, 513, 1023, 77, 800]);
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn full_size_input_of_fpt() {
+    // Test polynomials on their way to the accumulators, which take as many coefficients a cycle as come.
+    let shape = shape(PAPERS_SET);
+    let unit = Unit {
+        degree: shape.ring_degree as usize,
+        width: shape.bits.coefficient,
+        lanes: (shape.ring_degree as i64 / shape.group) as usize,
+        levels: 1,
+        subtracts: false,
+    };
+    assert_eq!(unit.modelled() as i64, load_latency(&shape));
+    unit.rotations_are_the_kernels([0, 1, 1023, 1024, 1025, 2047, 123, 1500]);
 }
 
 #[test]

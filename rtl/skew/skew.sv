@@ -10,6 +10,10 @@ module skew #(
 );
     // The lane that is not held back is the same in both; the other lanes follow, by what they still have to wait.
     assign out[FALLING ? LANES-1 : 0] = in[FALLING ? LANES-1 : 0];
+    if (LANES == 1) begin : alone
+        logic unused;
+        assign unused = clock;
+    end
     for (genvar step = 1; step < LANES; step++) begin : steps
         // Lanes that wait `step` cycles or more.
         logic [LANES-1-step:0][WIDTH-1:0] entering, held;

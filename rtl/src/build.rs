@@ -17,6 +17,9 @@ const DRIVER: &str = include_str!("bench.cpp");
 const LIBRARY: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
 const COMPILER_FLAGS: [&str; 4] = ["-std=c++17", "-O1", "-DVL_IGNORE_UNKNOWN_ARCH", "-w"];
 
+/// What makes Verilator write a bench in less C++: iterations that it unrolls, and statements that it puts in place of instances.
+const COMPACT: [&str; 4] = ["--unroll-count", "1", "--inline-mult", "400"];
+
 /// Builds of this process so far.
 static BUILDS: AtomicU64 = AtomicU64::new(0);
 
@@ -56,12 +59,13 @@ pub enum BuildError {
 pub struct Bench {
     unit: String,
     parameters: Vec<(String, u64)>,
+    compact: bool,
 }
 
 impl Bench {
     /// That of the folder `unit`.
     pub fn new(unit: &str) -> Self {
-        Self { unit: unit.to_owned(), parameters: Vec::new() }
+        Self { unit: unit.to_owned(), parameters: Vec::new(), compact: false }
     }
 
     /// The bench with a parameter of its module.
@@ -69,6 +73,12 @@ impl Bench {
     pub fn parameter(mut self, name: &str, value: impl Into<u64>) -> Self {
         self.parameters.push((name.to_owned(), value.into()));
         self
+    }
+
+    /// The same in less C++, where loops stay loops, and a module that is used often stays one: for a unit that does the same to many words.
+    #[must_use]
+    pub fn compact(self) -> Self {
+        Self { compact: true, ..self }
     }
 
     /// The unit as a program, built unless it has been: under `target/rtl`, by what its sources and parameters hash to.
@@ -82,6 +92,9 @@ impl Bench {
         (&self.parameters, DRIVER, COMPILER_FLAGS, &verilator.root).hash(&mut hash);
         for source in &sources {
             (source, read(source)?).hash(&mut hash);
+        }
+        if self.compact {
+            COMPACT.hash(&mut hash);
         }
         let cache = Path::new(FOLDER).join("../target/rtl");
         let folder = cache.join(format!("{}-{:016x}", self.unit, hash.finish()));
@@ -121,6 +134,9 @@ impl Bench {
         let parameters = self.parameters.iter().map(|(name, value)| format!("-G{name}={value}"));
         let mut command = verilator.command();
         command.args(["--cc", "--top-module", "bench", "-Wall", "-O3", "--x-initial", "fast", "--Mdir"]).arg(folder);
+        if self.compact {
+            command.args(COMPACT);
+        }
         self.run("verilator", command.args(parameters).args(sources))?;
         // All of it in one piece: most of a small piece's time goes to the headers that each includes.
         let mut whole = String::new();

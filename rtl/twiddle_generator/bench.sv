@@ -6,7 +6,7 @@ module bench #(
     parameter int unsigned LIMBS = 40,
     parameter int unsigned LOW_BITS = 8,
     parameter int unsigned HIGH_BITS = 8,
-    localparam int unsigned LIMB_BITS = $clog2(LIMBS),
+    localparam int unsigned LIMB_BITS = LIMBS > 1 ? $clog2(LIMBS) : 1,
     localparam int unsigned ADDRESS_BITS = LOW_BITS > HIGH_BITS ? LOW_BITS : HIGH_BITS,
     localparam int unsigned WRITE = 1 + LIMB_BITS + ADDRESS_BITS + 6 * WIDTH,
     localparam int unsigned READ = 2 + LIMB_BITS + LANES * (LOW_BITS + HIGH_BITS)

@@ -56,10 +56,11 @@ pub(crate) fn write(
     bits.fields([inverse[0], forward[0], inverse[1], forward[1], q, negated_inverse(q, WIDTH)], WIDTH)
 }
 
-#[test]
-#[ignore = "needs Verilator: make rtl"]
-fn three_lanes_of_a_ring_of_32() {
-    let (lanes, limbs, [limb_bits, low_bits, high_bits]) = (3, 3, [2, 3, 2]);
+/// Three lanes of a ring of degree 32.
+fn factors_are_powers(limbs: usize) {
+    let (lanes, [low_bits, high_bits]) = (3, [3, 2]);
+    // One limb alone has a bit, too.
+    let limb_bits = limbs.next_power_of_two().ilog2().max(1) as usize;
     let mut bench = Bench::new("twiddle_generator");
     for (name, value) in [("LANES", lanes), ("LIMBS", limbs), ("LOW_BITS", low_bits), ("HIGH_BITS", high_bits)] {
         bench = bench.parameter(name, value as u64);
@@ -107,4 +108,16 @@ fn three_lanes_of_a_ring_of_32() {
         assert_eq!([next(), next(), next()], exponents.map(|exponent| powers[*limb][*direction].factor(exponent)));
     }
     assert!(outputs.next().is_none());
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn three_lanes_of_three_limbs() {
+    factors_are_powers(3);
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn three_lanes_of_one_limb() {
+    factors_are_powers(1);
 }

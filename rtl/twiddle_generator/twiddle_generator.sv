@@ -7,7 +7,7 @@ module twiddle_generator #(
     parameter int unsigned LIMBS = 40,
     parameter int unsigned LOW_BITS = 8,
     parameter int unsigned HIGH_BITS = 8,
-    localparam int unsigned LIMB_BITS = $clog2(LIMBS),
+    localparam int unsigned LIMB_BITS = LIMBS > 1 ? $clog2(LIMBS) : 1,
     localparam int unsigned ADDRESS_BITS = LOW_BITS > HIGH_BITS ? LOW_BITS : HIGH_BITS
 ) (
     input logic clock,
@@ -29,6 +29,9 @@ module twiddle_generator #(
 );
     localparam int unsigned STAGES = latency::montgomery_multiplier();
 
+    // A table of one limb has no bit for it.
+    localparam int unsigned LOW_PLACES = $clog2(LIMBS << (LOW_BITS + 1));
+    localparam int unsigned HIGH_PLACES = $clog2(LIMBS << (HIGH_BITS + 1));
     logic [WIDTH-1:0] low_table[LIMBS<<(LOW_BITS+1)], high_table[LIMBS<<(HIGH_BITS+1)];
     logic [WIDTH-1:0] moduli[LIMBS], inverses[LIMBS];
     logic [LANES-1:0][WIDTH-1:0] low, high;
@@ -39,13 +42,13 @@ module twiddle_generator #(
             moduli[write_limb] <= write_modulus;
             inverses[write_limb] <= write_inverse;
             for (int of = 0; of < 2; of++) begin
-                if (32'(write_address) < 1 << LOW_BITS) low_table[{write_limb, of[0], write_address[LOW_BITS-1:0]}] <= write_low[of[0]];
-                if (32'(write_address) < 1 << HIGH_BITS) high_table[{write_limb, of[0], write_address[HIGH_BITS-1:0]}] <= write_high[of[0]];
+                if (32'(write_address) < 1 << LOW_BITS) low_table[LOW_PLACES'({write_limb, of[0], write_address[LOW_BITS-1:0]})] <= write_low[of[0]];
+                if (32'(write_address) < 1 << HIGH_BITS) high_table[HIGH_PLACES'({write_limb, of[0], write_address[HIGH_BITS-1:0]})] <= write_high[of[0]];
             end
         end
         for (int lane = 0; lane < LANES; lane++) begin
-            low[lane] <= low_table[{limb, direction, exponents[lane][LOW_BITS-1:0]}];
-            high[lane] <= high_table[{limb, direction, exponents[lane][LOW_BITS+:HIGH_BITS]}];
+            low[lane] <= low_table[LOW_PLACES'({limb, direction, exponents[lane][LOW_BITS-1:0]})];
+            high[lane] <= high_table[HIGH_PLACES'({limb, direction, exponents[lane][LOW_BITS+:HIGH_BITS]})];
         end
         for (int stage = 0; stage <= STAGES; stage++) begin
             modulus_held[stage] <= stage == 0 ? moduli[limb] : modulus_held[stage-1];

@@ -60,13 +60,15 @@ def _rns_rows(found: dict[str, Any]) -> list[Row]:
     """Rows of CKKS and BGV: of several runs the medians, and the range of their ratios."""
 
     def merge(rows: list[Row]) -> Row:
+        sides = ("ours", "peer") if "peer" in rows[0] else ("ours",)
         times = {
-            key: median(row[key] for row in rows) for key in ("ours_ms", "peer_ms", "ours_median_ms", "peer_median_ms")
+            f"{side}_{of}": median(row[f"{side}_{of}"] for row in rows) for side in sides for of in ("ms", "median_ms")
         }
-        errors = {key: max(row[key] for row in rows) for key in ("ours_error", "peer_error")}
-        return {**rows[0], **times, **errors, **_ratios([row["ratio"] for row in rows])}
+        errors = {f"{side}_error": max(row[f"{side}_error"] for row in rows) for side in sides}
+        ratios = _ratios([row["ratio"] for row in rows]) if "peer" in rows[0] else {}
+        return {**rows[0], **times, **errors, **ratios}
 
-    return _over_runs(found, lambda row: (row["op"], row["params"], row["peer"]), merge)
+    return _over_runs(found, lambda row: (row["op"], row["params"], row.get("peer")), merge)
 
 
 def _ratio(row: Row) -> str:
@@ -128,7 +130,7 @@ def speed(beside_tfhe_rs: dict[str, Any], beside_lattigo: dict[str, Any]) -> Row
     lines += [
         (f"{row['op']}, {row['params'].split(',')[0]}", _ms(row["ours_ms"]), _ms(row["peer_ms"]), _ratio(row))
         for row in _rns_rows(beside_lattigo)
-        if row["peer"] == "Lattigo"
+        if row.get("peer") == "Lattigo"
         and row["params"].split(",")[0] == SHOWN_RING
         and row["op"].split()[-1] in ("multiply", "rotate")
     ]
@@ -136,28 +138,25 @@ def speed(beside_tfhe_rs: dict[str, Any], beside_lattigo: dict[str, Any]) -> Row
 
 
 def rns(found: dict[str, Any]) -> Rows:
-    """One line an operation and peer: the least times of a run, their ratio, that of the medians, and errors."""
-    return [
-        (
-            row["op"],
-            _parameters(row),
-            _ms(row["ours_ms"]),
-            row["peer"],
-            _ms(row["peer_ms"]),
-            _ratio(row),
-            f"{row['peer_median_ms'] / row['ours_median_ms']:.2f}×",
-            *(_error(row[f"{side}_error"]) for side in ("ours", "peer")),
-        )
-        for row in _rns_rows(found)
-    ]
+    """One line an operation and peer: the least times of a run, their ratio, that of the medians, and errors. Where no peer was there, ours alone."""
+
+    def beside(row: Row) -> tuple[str, ...]:
+        if "peer" not in row:
+            return ("–", "–", "", "", _error(row["ours_error"]), "–")
+        medians = f"{row['peer_median_ms'] / row['ours_median_ms']:.2f}×"
+        errors = (_error(row[f"{side}_error"]) for side in ("ours", "peer"))
+        return (row["peer"], _ms(row["peer_ms"]), _ratio(row), medians, *errors)
+
+    return [(row["op"], _parameters(row), _ms(row["ours_ms"]), *beside(row)) for row in _rns_rows(found)]
 
 
 def _parameters(row: Row) -> str:
     """Those of the peers, and the bits of our moduli where they are not as many."""
     # Of one that does not tell its special modulus, nothing is known.
-    known = row["ours_log_p"] and row["peer_log_p"]
+    if not row["ours_log_p"] or not row.get("peer_log_p"):
+        return str(row["params"])
     ours, peers = (round(row[f"{side}_log_q"] + row[f"{side}_log_p"]) for side in ("ours", "peer"))
-    return f"{row['params']}; ours {ours}" if known and ours != peers else row["params"]
+    return f"{row['params']}; ours {ours}" if ours != peers else str(row["params"])
 
 
 def _error(error: float) -> str:

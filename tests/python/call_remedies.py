@@ -198,6 +198,19 @@ PLANNING = [
         "a reading is FACT=OPTION",
         lambda _: machines.load("morphling", ["fft_rate=published"]),
     ),
+    call(
+        lambda _: pf.machine("morphling").simulate(ELEMENTS),
+        "write program.simulate('morphling') for a program of yours, program.plan(..) for its plan",
+        lambda _: (
+            ELEMENTS.simulate("morphling", max_failure=0),
+            pf.machine("morphling").simulate(ELEMENTS.plan(machine=pf.machine("morphling"), max_failure=0)),
+        ),
+    ),
+    call(
+        lambda _: pf.machine("strix").simulate("pbs"),
+        "this is 'pbs'; write",
+        lambda _: ELEMENTS.simulate("strix", max_failure=0),
+    ),
     call(lambda _: machines.load("morfling"), "did you mean morphling?", lambda _: machines.load("morphling")),
     call(
         lambda _: ELEMENTS.run(BITS, keys="folder"),

@@ -48,6 +48,9 @@ LINES = [
     line(f"{REALS} --input twice.json", "'x' is given twice; give it once", f"{REALS} --input own.json"),
     line(f"{REALS} --input deep.json", "an input is a list, or a list of rows", f"{REALS} --input own.json"),
     line(f"{REALS} --input long.json", "has too many digits to be read", f"{REALS} --input own.json"),
+    line(
+        f"{REALS} --input 1,0,0,0", "or name the input that it is of: --input x=1,0,0,0", f"{REALS} --input x=1,0,0,0"
+    ),
     line(f"{REALS} --input list.json", "one entry for each of x", f"{REALS} --input own.json"),
     line("run digits --image 1 --images 2", "give one of the two", "run digits --image 1", "run digits --images 2"),
     line("run life --size 5 --board own.txt", "own.txt draws its own", "run life --generations 1 --board own.txt"),

@@ -244,9 +244,9 @@ MIXED = [
     case({"v": U8V}, lambda v: pf.dot([1, 2], v[0]), "is a single uint8; use *", lambda v: v[0] * 2, {"v": [7, 9]}, 14),
     case(
         {"v": U8V},
+        lambda v: np.array([[1], [3]]) @ v,
+        "give a matrix with 2 columns, or rows if it is behind",
         lambda v: np.array([[1, 2], [3, 4]]) @ v,
-        "pf.concat(*[pf.dot(row, x) for row in matrix])",
-        lambda v: pf.concat(*[pf.dot(row, v) for row in [[1, 2], [3, 4]]]),
         {"v": [7, 9]},
         [25, 57],
     ),
@@ -300,6 +300,13 @@ MIXED = [
                 lambda a, b: a - 4 * pf.relu((a - b) * (1 / 4)),
                 np.minimum(HALF, FAR),
             ),
+        )
+    ],
+    *[
+        case({"x": RV.bounded(0.5)}, wrong, f"of two that differ by 1 at most write {words}", right, {"x": HALF}, meant)
+        for wrong, words, right, meant in (
+            (lambda x: x.max(), "x + pf.relu(y - x)", lambda x: x[0] + pf.relu(x[1] - x[0]), 0.5),
+            (lambda x: np.min(x), "x - pf.relu(x - y)", lambda x: x[0] - pf.relu(x[0] - x[1]), -0.25),
         )
     ],
     case(

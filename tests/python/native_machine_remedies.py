@@ -51,8 +51,9 @@ def point(folder: Path, axis: str, number: float, *changes: tuple[str, str]) -> 
     """One point of a sweep of a changed file, as a worker makes it."""
     task = exploration.Task.of(changed(folder, KINGFISHER, *changes), (f"pbs@{OWN_SET}",), 8)
     found = exploration.evaluate(task, exploration.Point(((axis, number),)))
-    if "error" in found:
-        raise MachineError(found["error"])
+    missing = found.get("error") or found.get("area_cause")
+    if missing:
+        raise MachineError(missing)
     return found
 
 
@@ -459,9 +460,9 @@ OSIRIS = [
         ),
     ),
     call(
-        lambda _: REALS.simulate("osiris"),
-        "; name one with parameters (--params)",
-        lambda _: REALS.simulate("osiris", parameters="osiris-I"),
+        lambda _: powers(14).simulate("f1"),
+        "none has 128 bits of security, and there are f1-14-L15",
+        lambda _: powers(14).simulate("f1", parameters="f1-14-L15"),
     ),
     call(
         lambda _: powers(30).simulate("f1"),

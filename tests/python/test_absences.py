@@ -27,6 +27,7 @@ def bits(x: np.ndarray) -> list[int]:
 
 
 COMMON: dict[str, Callable[[Any, Any], Any]] = {
+    "T": lambda x, y: x.reshape(2, 2).T.reshape(-1),
     "add": np.add,
     "add.reduce": lambda x, y: x.sum(),
     "and_": np.bitwise_and,
@@ -46,6 +47,7 @@ COMMON: dict[str, Callable[[Any, Any], Any]] = {
     "eq": np.equal,
     "equal": np.equal,
     "extend": lambda x, y: np.concatenate([x, y]),
+    "flatten": lambda x, y: x,
     "flip": lambda x, y: np.flip(x),
     "ge": np.greater_equal,
     "gt": np.greater,
@@ -66,7 +68,9 @@ COMMON: dict[str, Callable[[Any, Any], Any]] = {
     "pow": lambda x, y: x**3,
     "power": lambda x, y: x**3,
     "prod": lambda x, y: x.prod(),
+    "ravel": lambda x, y: x,
     "rem": np.remainder,
+    "reshape": lambda x, y: x,
     "reverse": lambda x, y: np.flip(x),
     "select": lambda x, y: np.where(CONDITION, x, y),
     "shape": lambda x, y: len(x),
@@ -75,6 +79,8 @@ COMMON: dict[str, Callable[[Any, Any], Any]] = {
     "square": lambda x, y: x * x,
     "sub": np.subtract,
     "sum": lambda x, y: x.sum(),
+    "transpose": lambda x, y: x.reshape(2, 2).T.reshape(-1),
+    "var": lambda x, y: int(x.var()),
     "where": lambda x, y: np.where(CONDITION, x, y),
     "xor": np.bitwise_xor,
     "abs": lambda x, y: abs(x),

@@ -40,6 +40,17 @@ def test_convolutions_are_sums_over_windows(stride, padding):
     assert program(x=image.reshape(-1))["result"] == expected.reshape(-1).tolist()
 
 
+def test_one_filter_on_one_channel_needs_no_more_axes():
+    kernel, image = np.array([[-1, 0, 1], [-2, 0, 2]]), np.arange(20).reshape(4, 5) % 4
+
+    @pf.program(x=pf.Int(0, 3).vector(20))
+    def edges(x):
+        return pf.convolve(kernel, x, image.shape)
+
+    expected = convolved(kernel[None, :, :, None], image[:, :, None], 1, 0)
+    assert edges(x=image)["result"] == expected.reshape(-1).tolist()
+
+
 @pytest.mark.parametrize(
     ("kernel", "shape", "words"),
     [

@@ -53,8 +53,6 @@ NO_CASE = {
     "raise type(error)(f'{file}: {error}')": "it puts the file before the message of a program in it, which has its own case",
     "apps.trained_digits": "the same words of digits have cases; an image of these networks takes a minute",
     "there is no Dask scheduler": "the remedy is a scheduler",
-    "its area is unknown": "it repeats what the machine file says, whose remedies its own tests take",
-    "its components have no area": "a worker meets it; the case of its sweep takes the remedy",
     "is this a compiled program?": "of a file of gigabytes",
     "which was accepted": "a failure that no test waits for; its remedies are those of a set or of widths that are named",
     "not a Python file": "of a file that ends in .py the interpreter never says so",

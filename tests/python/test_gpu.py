@@ -198,7 +198,7 @@ def test_slots_on_the_card_decrypt_within_their_bound():
 
 def test_the_cost_of_slots_has_an_estimate_for_a_card():
     cost = squared.cost()
-    needs, of = cost.to_dict()["gpu"], cost.to_dict()["parameters"]
+    needs, of = cost.to_dict()["gpu"], cost.to_dict()["parameter_set"]
     # Of each key's rows, two polynomials each, those limbs alone that the program reads; words have five to eight bytes, as their primes need.
     words = 2 * of["ring_degree"] * len(cost.to_dict()["keys"]) * of["digits"] * (of["limbs"] + of["special_limbs"])
     assert needs["key_bytes"] % (2 * of["ring_degree"]) == 0

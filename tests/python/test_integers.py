@@ -333,3 +333,34 @@ def test_public_numbers_beyond_a_type_have_their_place_in_its_order(kind: pf.Int
     if not kind.signed:
         # What is known before costs nothing.
         assert pf.program(x=kind)(lambda x: x <= hi + 1).cost()["lookups"] == 0
+
+
+def test_public_matrices_multiply_from_both_sides():
+    matrix = np.array([[1, 2, 3], [4, 5, 250]])
+
+    @pf.program(x=pf.UInt(8).vector(3), y=pf.SInt(16).vector(2))
+    def products(x, y):
+        return {"rows": matrix @ x, "columns": y @ -matrix, "dot": pf.dot(matrix, x), "numpy": np.matmul(x, matrix.T)}
+
+    x, y = np.array([7, 100, 9]), np.array([-3, 40])
+    rows = (matrix @ x % 256).tolist()
+    assert products(x=x, y=y) == {"rows": rows, "columns": (y @ -matrix).tolist(), "dot": rows, "numpy": rows}
+    assert products.outputs["rows"] == pf.UInt(8).vector(2)
+
+
+def test_weights_and_powers_of_two_cost_no_more_than_they_have_to():
+    kinds = {"x": pf.UInt(16).vector(4)}
+
+    def lookups(function):
+        return pf.program(**kinds)(function).cost()["lookups"]
+
+    assert lookups(lambda x: pf.dot([1, 1, 0, 0], x)) == lookups(lambda x: x[0] + x[1])
+    assert lookups(lambda x: pf.dot([3] * 4, x)) == lookups(lambda x: pf.sum(x) * 3)
+    assert lookups(lambda x: x // 4) == lookups(lambda x: x >> 2) < lookups(lambda x: x // 5)
+
+    @pf.program(x=pf.SInt(8), y=pf.UInt(8))
+    def parts(x, y):
+        return {"signed": list(divmod(x, 8)), "unsigned": [y // 128, y % 128], "whole": [y // 1, y % 1]}
+
+    for x, y in ((-128, 255), (-1, 127), (100, 128)):
+        assert parts(x=x, y=y) == {"signed": list(divmod(x, 8)), "unsigned": [y // 128, y % 128], "whole": [y, 0]}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
 
+import numpy as np
 import polyfabric as pf
 import pytest
 from calls import Finished
@@ -76,16 +77,53 @@ def test_a_machine_of_tfhe_refuses_reals_by_its_family(machine: str) -> None:
         square.simulate(machine)
 
 
-@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+@pf.program(x=pf.Real.vector(8))
+def square(x: pf.SlotValue) -> pf.SlotValue:
+    return x * x
+
+
+@pf.program(x=pf.Real.vector(16).bounded(4))
+def affine(x: pf.SlotValue) -> pf.SlotValue:
+    return pf.dot([0.25] * 16, x) + 1.5
+
+
+@pf.program(x=pf.Real.vector(30))
+def logistic(x: pf.SlotValue) -> pf.SlotValue:
+    return pf.chebyshev(pf.dot(np.linspace(-1, 1, 30), x), np.tanh, 15, (-8, 8))
+
+
+@pytest.mark.parametrize("program", [square, affine, logistic], ids=lambda program: program.name)
 @pytest.mark.parametrize("machine", ON_SLOTS)
-def test_the_sets_that_a_machine_of_reals_names_run_there(machine: str) -> None:
-    square = pf.program("square", x=pf.Real.vector(8))(lambda x: x * x)
-    with pytest.raises(pf.Error) as refusal:
-        square.simulate(machine)
+def test_a_program_of_reals_that_names_no_set_gets_one_of_128_bits(program: pf.SlotProgram, machine: str) -> None:
+    plan = program.plan(machine=pf.machine(machine))
+    assert plan.parameter_figures["security_bits"] >= 128
+    magnitudes = [node["magnitude"] for node in plan.facts["nodes"] if node["op"] == "output"]
+    # By its bound a thousandth of the numbers, or less.
+    assert plan.bounds()["result"] <= magnitudes[0] / 1000
+    report = program.simulate(machine)
+    assert (report["parameters"], report["seconds"] > 0) == (plan.parameters.name, True)
+
+
+@pytest.mark.parametrize("machine", ON_SLOTS)
+def test_it_runs_there_with_that_set(machine: str) -> None:
+    done = square.run({"x": np.linspace(-1, 1, 8)}, on=machine)
+    assert done.correct
+    assert done.parameters == square.simulate(machine)["parameters"]
+
+
+@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+def test_sets_of_fewer_bits_are_named_not_chosen() -> None:
+    deep = pf.program("deep", x=pf.Real.vector(8))(lambda x: reduce(lambda y, _: y * y, range(16), x))
+    with pytest.raises(pf.ParameterError, match=r"none has 128 bits of security") as refusal:
+        deep.simulate("f1")
     advised = re.findall(r"(\S+) \(-?[\d.]+ bits of security\)", str(refusal.value))
     assert advised, refusal.value
     for name in advised:
-        assert square.simulate(machine, parameters=name)["seconds"] > 0
+        assert deep.simulate("f1", parameters=name)["seconds"] > 0
+
+
+@pytest.mark.parametrize("machine", ON_SLOTS)
+def test_what_no_set_carries_asks_for_one_of_ones_own(machine: str) -> None:
     deep = pf.program("deep", x=pf.Real.vector(8))(lambda x: reduce(lambda y, _: y * y, range(40), x))
     with pytest.raises(pf.Error, match=r"none of the project's has the levels and slots of deep; give one of your own"):
         deep.simulate(machine)

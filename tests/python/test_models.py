@@ -71,7 +71,7 @@ LINEAR = {
     "discriminant": (LinearDiscriminantAnalysis(), IRIS, 1),
     "neighbours": (KNeighborsClassifier(3), IRIS, 1),
     "least squares": (LinearRegression(), DIABETES, 8),
-    "ridge on components": (make_pipeline(MinMaxScaler(), PCA(5), Ridge()), DIABETES, 1),
+    "ridge on components": (make_pipeline(make_pipeline(MinMaxScaler(), PCA(5)), Ridge()), DIABETES, 1),
     "lasso": (Lasso(0.1), DIABETES, 1),
     "elastic net": (ElasticNet(0.001), DIABETES, 1),
     "support vector regression": (LinearSVR(random_state=0), DIABETES, 1),
@@ -352,7 +352,7 @@ def test_every_model_named_as_a_remedy_is_supported() -> None:
     from polyfabric.models.scikit import INSTEAD
 
     for remedy in INSTEAD.values():
-        named = [word.strip(",") for word in remedy.split() if word[0].isupper() and word.strip(",") in SUPPORTED]
+        named = [word for word in re.findall(r"\w+", remedy) if word[0].isupper() and word in SUPPORTED]
         assert named or "its members" in remedy or "the best estimator" in remedy or "the classifier in it" in remedy
 
 

@@ -256,6 +256,6 @@ def test_the_commands_take_that_set(polyfabric):
     assert done.status == 0, done.err
     found = json.loads(done.out)
     assert found["correct"] is True
-    assert found["parameters"]["name"] == REDUCED_SET
+    assert found["parameters"] == REDUCED_SET
     timed = json.loads(polyfabric("simulate", "ckks-bootstrapping", "--machine", "osiris", "--json").out)
     assert FULL_SET in timed["parameters"]

@@ -137,7 +137,7 @@ def test_steps_with_a_public_key(polyfabric: Any, tmp_path: Any) -> None:
     for step in ("execute", "decrypt"):
         done = polyfabric(*common, "client", "--step", step, "--json")
         assert done.status == 0, done.err
-    assert json.loads(done.out)["output"] == {"result": 255}
+    assert json.loads(done.out)["outputs"] == {"result": 255}
     without = polyfabric("run", "mine.py:f", "--keys", "client", "--step", "execute")
     assert without.status == 2
     assert "plan it with public=True (--public)" in without.err

@@ -41,7 +41,10 @@ CASES = {
     "ckks": (found["reals"], {"x": [0.5, -1.0, 0.25, 0.0]}),
     "bgv": (found["residues"], {"x": [1, 2, 3, 4]}),
 }
-SAME = {"program", "scheme", "on", "parameters", "correct", "output", "expected", "error", "bound", "log2_failure"}
+SAME = {
+    *("program", "scheme", "on", "parameters", "parameter_set", "correct", "outputs", "expected", "error", "bound"),
+    "log2_failure",
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,17 @@ def test_a_result_says_the_same_of_all_schemes(scheme: str, done: Any) -> None:
     assert result.plan.parameters == result.keys.parameters
     assert result.to_dict().keys() >= {*SAME, "seconds", "sizes_bytes"}
     json.dumps(result.to_dict())
+
+
+@pytest.mark.parametrize("scheme", CASES)
+def test_a_cost_says_the_same_of_all_schemes(scheme: str) -> None:
+    program, _ = CASES[scheme]
+    cost = program.cost()
+    assert (cost["program"], cost["scheme"]) == (program.name, scheme)
+    # The set by its name, as in a result and in what a machine takes; its figures beside.
+    assert cost["parameters"] == cost["parameter_set"]["name"] == program.plan().parameters.name
+    assert cost["security_bits"] == cost["parameter_set"]["security_bits"] >= 128
+    assert min(cost["memory_bytes"], cost["input_bytes"], cost["output_bytes"]) > 0
 
 
 @pytest.mark.parametrize("scheme", CASES)
@@ -112,7 +126,7 @@ def test_a_command_has_the_same_flags(scheme: str, polyfabric: Any, tmp_path: Pa
         told[step] = json.loads(made.out)
     assert told["keys"]["files"] == ["client.key", "server.key", "public.key"]
     assert told["encrypt"]["inputs"] == ["x"]
-    assert told["decrypt"].keys() == {"step", "output", "bound", "correct", "expected", "error"}
+    assert told["decrypt"].keys() == {"step", "outputs", "bound", "correct", "expected", "error"}
     assert told["decrypt"]["correct"]
     drawn = polyfabric("run", name, "--json")
     assert json.loads(drawn.out)["correct"], drawn.err

@@ -252,4 +252,4 @@ def test_the_compiler_chooses_a_key_switch_for_this_computer(own):
     assert "of security" in weighed["d1"]["refused"]
     taken = {name: row["word_products"] for name, row in weighed.items() if "refused" not in row}
     assert auto["name"] == min(taken, key=taken.get)
-    assert found["d8"]["parameters"]["name"] == "ckks-depth-7-d8"
+    assert found["d8"]["parameters"] == "ckks-depth-7-d8"

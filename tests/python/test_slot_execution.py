@@ -259,8 +259,8 @@ def test_a_bootstrapping_of_bits_finds_a_secure_set():
         return x.bootstrap()
 
     cost = refreshed.cost()
-    assert cost["parameters"]["security_bits"] >= 128
-    assert cost["parameters"]["bootstraps"]
+    assert cost["parameter_set"]["security_bits"] >= 128
+    assert cost["parameter_set"]["bootstraps"]
     assert cost["log2_failure"] <= -128
 
 
@@ -289,10 +289,10 @@ def test_what_has_no_slots_says_so(kind, function, message):
 
 def test_cost_is_told_before_running():
     cost = real_and_complex.cost()
-    assert cost["parameters"]["security_bits"] >= 128
+    assert cost["parameter_set"]["security_bits"] >= 128
     assert cost["key_bytes"] == sum(key["bytes"] for key in cost["keys"])
     assert cost["limb_operations"]["ntts"] > 0
-    assert cost["start_level"] <= cost["parameters"]["levels"]
+    assert cost["start_level"] <= cost["parameter_set"]["levels"]
     assert "error bound" in cost.table()
 
 
@@ -317,7 +317,7 @@ def test_database_in_the_clear_gives_the_table():
 def test_the_database_finds_a_secure_set():
     # Sixteen squarings and a product modulo 65537, whose slots end at N = 2^15: hardly anything of the modulus may go to special primes.
     cost = database_lookup(stride(len(capitals()))).cost()
-    assert cost["parameters"]["security_bits"] >= 128
+    assert cost["parameter_set"]["security_bits"] >= 128
     assert cost["log2_failure"] <= -128
 
 

@@ -257,12 +257,12 @@ def test_matrices_go_the_way_of_a_user(name: str, polyfabric: Any, tmp_path: Pat
     assert said("--cost")["memory_bytes"] > 0
     done = said("--input", "given.json")
     assert done["correct"] is True
-    expect(done["output"])
+    expect(done["outputs"])
     said("--step", "encrypt", "--keys", "files", "--input", "given.json")
     said("--step", "execute", "--keys", "files")
     decrypted = said("--step", "decrypt", "--keys", "files")
     assert decrypted["correct"] is True
-    expect(decrypted["output"])
+    expect(decrypted["outputs"])
     own = programs.load(str(tmp_path / program))
     client = pf.Client(pf.Specification.from_bytes(pf.Specification.of(own).to_bytes()))
     server = pf.Server(own, pf.EvaluationKey.from_bytes(client.evaluation_key.to_bytes()))

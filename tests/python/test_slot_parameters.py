@@ -56,10 +56,10 @@ def test_an_example_runs_end_to_end(command, program, file, inputs):
     assert done.err == ""
     found = json.loads(done.out)
     assert found["correct"]
-    assert found["parameters"]["name"] == file.removesuffix(".toml")
-    assert found["parameters"]["security_bits"] >= 128
+    assert found["parameter_set"]["name"] == file.removesuffix(".toml")
+    assert found["parameter_set"]["security_bits"] >= 128
     if program == "inner_product":
-        assert found["output"]["result"] == (100_000 + sum(k * k for k in range(2, 9))) % 786_433
+        assert found["outputs"]["result"] == (100_000 + sum(k * k for k in range(2, 9))) % 786_433
     steps = [("--step", "encrypt", *given), ("--step", "execute"), ("--step", "decrypt")]
     for step in steps:
         # The keys' files say which set they are of.
@@ -132,7 +132,7 @@ def test_a_weak_set_of_ones_own_is_refused_unless_it_is_asked_for(changes, messa
         squared.run({"x": X}, parameters=own)
     # What it would take may be known.
     with pytest.warns(pf.SecurityWarning):
-        assert squared.cost(own).to_dict()["parameters"]["name"] == "small"
+        assert squared.cost(own).to_dict()["parameters"] == "small"
     with pytest.warns(pf.SecurityWarning):
         assert squared.run({"x": X}, parameters=own, security=0).correct
 

@@ -52,10 +52,11 @@ def unpriced(folder: Path) -> str:
     return str(written(folder / "own.toml", text.replace("energy = { value = 3.92", 'energy = { value = "unknown"')))
 
 
-def without_area(folder: Path) -> str:
-    """The same with parts of no area."""
+def cramped(folder: Path) -> str:
+    """The same with a local scratchpad of no ciphertext."""
     text = Path(own_machine(folder)).read_text(encoding="utf-8")
-    return str(written(folder / "own.toml", re.sub(r"area = \{ value = [0-9.]+", "area = { value = 0", text)))
+    local = text.index("[memories.local]")
+    return str(written(folder / "own.toml", text[:local] + re.sub(r"value = \d+", "value = 1", text[local:], count=1)))
 
 
 def swept_by(axes: list[exploration.Axis]) -> pf.Report:
@@ -153,14 +154,14 @@ SWEEPS = [
         lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([exploration.axis("channels.hbm.energy=4")]),
     ),
     call(
+        lambda at: explored("units.core.count=2", machine=cramped(at)),
+        "or enlarge it in the machine file",
+        lambda at: explored("units.core.count=2", machine=own_machine(at)),
+    ),
+    call(
         lambda at: exploration.Task.of(own_machine(at), ("",)),
         "give each as PROGRAM or PROGRAM@SET",
         lambda at: [exploration.Task.of(own_machine(at), (program,)) for program in ("pbs", PBS)],
-    ),
-    call(
-        lambda at: explored("units.core.count=2", machine=without_area(at)),
-        "have no area, to which performance is held; give theirs",
-        lambda at: explored("units.core.count=2", machine=own_machine(at)),
     ),
     call(
         lambda at: (written(at / "points.jsonl", "other"), explored(results=at / "points.jsonl")),

@@ -19,6 +19,12 @@ TYPES = [
     (lambda: pf.Torus(31), "give an integer from 1 to 30", lambda: pf.Torus(30)),
     (lambda: pf.Int(0, 3).bounded(3), "its type bounds it, as pf.Int(lo, hi)", lambda: pf.Int(0, 2)),
     (lambda: pf.UInt(8).matrix(2, 2), ".vector(rows * columns)", lambda: pf.UInt(8).vector(2 * 2)),
+    (lambda: pf.Real.matrix((2, 3, 4)), "give its rows and columns, as .matrix(3, 4)", lambda: pf.Real.matrix(3, 4)),
+    (
+        lambda: pf.Real.matrix(3),
+        "the shape of a matrix is 3; give its rows",
+        lambda: pf.Real.matrix(np.ones((3, 3)).shape),
+    ),
     (lambda: pf.Bool.array(3), "types have .vector(length)", lambda: pf.Bool.vector(3)),
     (lambda: pf.Bool(), "leave the () away, with .vector(10)", lambda: pf.Bool.vector(10)),
     (lambda: pf.Real(8), "or .bounded(8) of numbers beyond 1", lambda: pf.Real.bounded(8)),

@@ -3,6 +3,7 @@
 //! [`contract`] says what a machine is, [`registry`] has them by name; [`contract::torus::simulate`] and [`contract::residue::map`] time a kernel program,
 //! and the replays carry out the same schedule on real ciphertexts.
 
+mod activities;
 pub mod audit;
 pub mod contract;
 pub mod engine;

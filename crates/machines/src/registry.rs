@@ -3,7 +3,7 @@
 use crate::contract::options::{Given, check_against};
 use crate::contract::{Family, Machine, MachineError, Mapper};
 use crate::engine::description::{Description, DescriptionError, DescriptionLiteral, FigureError, FigureSpec};
-use crate::{f1, fpt, morphling, osiris, strix, torus_pipeline};
+use crate::{activities, f1, fpt, morphling, osiris, strix, torus_pipeline};
 
 /// Every mapper, by name.
 pub static MAPPERS: &[&dyn Mapper] = &[
@@ -82,7 +82,9 @@ pub fn description(name: &str) -> Result<Description, MachineError> {
 pub fn parse(file: &str, text: &str) -> Result<Description, MachineError> {
     let literal = DescriptionLiteral::from_toml(file, text)?;
     let specs = specs(file, &literal.mapper)?;
-    together(Description::check(file, &literal, specs)?)
+    let machine = together(Description::check(file, &literal, specs)?)?;
+    activities::expect(&machine)?;
+    Ok(machine)
 }
 
 /// `machine`, if its figures go together. What is unknown is an error for whoever asks for it.

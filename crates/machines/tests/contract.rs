@@ -2,6 +2,8 @@
 
 #[path = "contract/changes.rs"]
 mod changes;
+#[path = "contract/modes.rs"]
+mod modes;
 #[path = "contract/moved.rs"]
 mod moved;
 #[path = "contract/residue_family.rs"]
@@ -18,7 +20,7 @@ use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::description::{ComponentLiteral, Description, FigureLiteral, Written};
 use polyfabric_machines::engine::schedule::{Event, Item, KindId, MemoryKind, Repeat, Schedule, Value};
 use polyfabric_machines::registry::{MACHINES, MAPPERS, of};
-use polyfabric_machines::torus::widths::Judge;
+use polyfabric_machines::torus::widths::{Judge, Setting, derive};
 use polyfabric_machines::{MachineError, description, descriptions, names, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
@@ -219,6 +221,31 @@ fn derived_widths_are_accepted_by_every_torus_machines_file() {
         let off = coefficient_variance.log2() - derived.log2_coefficient;
         assert!(spec.result_bits.is_some() || off.abs() < 1.0, "{}: 2^{off} of what was measured", machine.name());
     }
+}
+
+#[test]
+fn widths_for_a_set_of_another_torus_are_derived_for_the_machines_own_transforms() {
+    let [own, other] =
+        ["toy-256", "polyfabric-1-p64-t64"].map(|name| sets::parameters(name).expect("a set of the table"));
+    let mut structures = Vec::new();
+    for (machine, _) in torus_machines().into_iter().step_by(2) {
+        let Arithmetic::Fixed(spec) = torus::arithmetic(&machine, &own).expect("a set of 32 bits") else {
+            panic!("{} computes in fixed point", machine.name())
+        };
+        torus::arithmetic(&machine, &other).expect_err("its words have 32 bits");
+        let overflow_log2 = machine.value("machine.arithmetic.overflow_log2").expect("a figure of its file");
+        let setting = Setting { structure: spec.structure, overflow_log2 };
+        let wanted = derive(&other, Judge::Phase, setting, &NoProgress).map(|derived| derived.log2_coefficient);
+        let found = torus::derive_widths(&machine, &other, Judge::Phase, &NoProgress);
+        let found = found.map(|derived| derived.log2_coefficient).map_err(|error| error.to_string());
+        match (wanted, found) {
+            (Ok(wanted), Ok(found)) => assert_eq!(wanted, found, "{}", machine.name()),
+            (Err(wanted), Err(found)) => assert!(found.contains(&wanted.to_string()), "{found}"),
+            (wanted, found) => panic!("{}: {wanted:?} and {found:?}", machine.name()),
+        }
+        structures.push(spec.structure);
+    }
+    assert!(structures.iter().any(|structure| *structure != structures[0]), "all machines have one structure");
 }
 
 /// A figure of `width` bits, as a file has it.

@@ -80,8 +80,8 @@ def explore(
 ) -> None:
     """Time programs on MACHINE (a name, or a file.toml of yours) with other figures, and show the best at each area.
 
-    Performance is the geometric mean of the programs' speeds over those of the machine as its file has it. A point that cannot be says why,
-    and the others stand; the status is then 1.
+    Performance is the geometric mean of the programs' speeds over those of the machine as its file has it. A point whose area no law tells
+    is listed apart, with its cause. A point that cannot be says why, and the others stand; the status is then 1.
     """
     task = Task.of(machine, programs.split(",") if programs else (), batch)
     axes = [axis(text) for text in written] or own_axes(task)

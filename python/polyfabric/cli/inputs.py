@@ -30,7 +30,11 @@ def inputs(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
                 raise InputError(f"input {name!r} is given twice; give it once")
             values[name] = _read(program, name, text)
             continue
-        content = read_file(Path(item))
+        try:
+            content = read_file(Path(item))
+        except InputError as error:
+            named = next((own for own in program.inputs if own not in values), "NAME")
+            raise InputError(f"{error}, or name the input that it is of: --input {named}={item:.80}") from None
         try:
             data = json.loads(content, object_pairs_hook=partial(_object, item))
         except json.JSONDecodeError as error:

@@ -106,5 +106,12 @@ def _step(options: RunOptions, scheme: str) -> int:
             # An exact result has none.
             if key == "bound" and not any(value.values()):
                 continue
-            out().print(f"{key:<12} {value}", markup=False)
+            out().print(f"{key:<12} {_text(value)}", markup=False)
     return 1 if isinstance(done, Decrypted) and done.correct is False else 0
+
+
+def _text(value: object) -> str:
+    """What a step says, without Python's brackets around it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {own}" for name, own in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

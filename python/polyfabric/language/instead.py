@@ -54,6 +54,7 @@ class Absences:
 
 
 COMMON = {
+    "T": "x[np.arange(len(x)).reshape(2, -1).T.reshape(-1)]",
     "add": "x + y",
     "and_": "x & y",
     "append": "pf.concat(x, y)",
@@ -70,6 +71,7 @@ COMMON = {
     "eq": "x == y",
     "equal": "x == y",
     "extend": "pf.concat(x, y)",
+    "flatten": "x",
     "flip": "x[::-1]",
     "ge": "x >= y",
     "gt": "x > y",
@@ -84,6 +86,8 @@ COMMON = {
     "or_": "x | y",
     "pow": "x ** 3",
     "power": "x ** 3",
+    "ravel": "x",
+    "reshape": "[x[i : i + 2] for i in range(0, len(x), 2)]",
     "reverse": "x[::-1]",
     "median": "pf.sort(x)[len(x) // 2]",
     "select": "pf.mux(condition, x, y)",
@@ -93,6 +97,8 @@ COMMON = {
     "square": "x * x",
     "sub": "x - y",
     "sum": "x.sum()",
+    "transpose": "x[np.arange(len(x)).reshape(2, -1).T.reshape(-1)]",
+    "var": "(len(x) * pf.sum(x.cast(pf.SInt(32)) ** 2) - pf.sum(x.cast(pf.SInt(32))) ** 2) // len(x) ** 2",
     "where": "pf.mux(condition, x, y)",
     "xor": "x ^ y",
     "[]=": "pf.concat(x[:1], y[0:1], x[2:])",

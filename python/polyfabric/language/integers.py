@@ -151,7 +151,8 @@ class Integer(NumpyCalls):
     def __matmul__(self, other: Integer | Public) -> Integer:
         return dot(self, other)
 
-    __rmatmul__ = __matmul__
+    def __rmatmul__(self, other: Public) -> Integer:
+        return dot(other, self)
 
     def __neg__(self) -> Integer:
         return self._step(lambda builder: builder.integer_unary("-", self.handle))
@@ -173,6 +174,9 @@ class Integer(NumpyCalls):
         return self._step(lambda builder: builder.integer_pow(self.handle, power))
 
     def __divmod__(self, other: Integer | Public) -> tuple[Integer, Integer]:
+        if isinstance(other, int | np.integer) and 0 < other <= self.kind.bounds[1] and other & (other - 1) == 0:
+            # By a power of two both are bits of it, rounded down as Python does, at next to no cost.
+            return self >> int(other).bit_length() - 1, self & int(other) - 1
         b = self._operand(other)
         made: list[int] = []
 
@@ -581,15 +585,34 @@ def encrypted_index(length: int, element: str) -> str:
 
 
 def dot(a: Integer | Public, b: Integer | Public) -> Integer:
-    """Σ a · b, of vectors one of which may be public."""
+    """Σ a · b of vectors, one of which may be public; of a public matrix a sum for each of its rows, or of its columns if it is behind."""
     value, other = (a, b) if isinstance(a, Integer) else (cast(Integer, b), a)
     if value.kind.scalar or (isinstance(other, Integer) and other.kind.scalar):
         raise refuse(f"a product of vectors, but an operand is a single {value.kind}; use *")
-    if not isinstance(other, Integer) and np.ndim(cast(Any, other)) > 1:
+    if isinstance(other, Integer) or np.ndim(cast(Any, other)) < 2:
+        return _weighted(value, other)
+    matrix = np.asarray(other)
+    rows = matrix if a is other else matrix.T
+    if matrix.ndim > 2 or rows.shape[1] != value.kind.length:
+        given, length = " x ".join(map(str, matrix.shape)), value.kind.length
         raise refuse(
-            f"a matrix does not multiply {value.kind} at once; take it row by row, pf.concat(*[pf.dot(row, x) for row in matrix])"
+            f"an array of {given} does not multiply {value.kind}; give a matrix with {length} columns, or rows if it is behind"
         )
-    return total(value * other)
+    return joined([_weighted(value, row) for row in rows])
+
+
+def _weighted(value: Integer, weights: Integer | Public) -> Integer:
+    """Σ w · x. Of public weights, elements of one weight are summed before it is multiplied, and those of weight 0 are left out."""
+    given = list(weights) if isinstance(weights, list | tuple | np.ndarray) else []
+    if len(given) != value.kind.length or not all(isinstance(weight, int | np.integer) for weight in given):
+        return total(value * weights)
+    places: dict[int, list[int]] = {}
+    for index, weight in enumerate(given):
+        value.kind.digits(weight)
+        if weight:
+            places.setdefault(int(weight), []).append(index)
+    sums = [(weight, total([value[index] for index in indices])) for weight, indices in places.items()]
+    return total([part if weight == 1 else part * weight for weight, part in sums] or [value[0] * 0])
 
 
 def _chosen(condition: Integer, *choices: object) -> Integer:

@@ -185,6 +185,9 @@ class SlotValue(Refusals, NumpyCalls):
             return found
         if self._tracer.modulus is not None:
             return "BGV has sums, products and powers: write it with +, -, *, ** and pf.polynomial(x, coefficients)"
+        if name in ("max", "min"):
+            of_two = "x + pf.relu(y - x)" if name == "max" else "x - pf.relu(x - y)"
+            return f"of two that differ by 1 at most write {of_two}; of many, take the integers of TFHE, pf.UInt(bits), which have it"
         if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
             return f"approximate it on an interval that holds the values, as pf.chebyshev(x, np.{name}, 15, (-4, 4))"
         return "CKKS has sums, products and polynomials: write it with +, -, *, **, pf.chebyshev and pf.sign"

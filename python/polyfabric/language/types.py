@@ -283,8 +283,12 @@ class SlotType(NotCalled):
             )
         return replace(self, length=slot_count("the length of a vector", length), scalar=False, shape=None)
 
-    def matrix(self, rows: int, columns: int) -> SlotType:
-        """A matrix of such numbers, row by row in the slots; slots beyond it hold zeros."""
+    def matrix(self, rows: int | tuple[int, int], columns: int | None = None) -> SlotType:
+        """A matrix of such numbers, row by row in the slots; slots beyond it hold zeros. Its rows and columns may be given as numpy's shape."""
+        if columns is None:
+            if not isinstance(rows, tuple | list) or len(rows) != 2:
+                raise refuse(f"the shape of a matrix is {shown(rows)}; give its rows and columns, as .matrix(3, 4)")
+            rows, columns = rows
         shape = (slot_count("the rows of a matrix", rows), slot_count("the columns of a matrix", columns))
         return replace(self.vector(shape[0] * shape[1]), shape=shape)
 

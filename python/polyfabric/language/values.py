@@ -722,7 +722,7 @@ def relu(
 def convolve(
     kernel: NDArray[np.integer],
     image: Value,
-    shape: tuple[int, int, int],
+    shape: tuple[int, int] | tuple[int, int, int],
     *,
     stride: int = 1,
     padding: int = 0,
@@ -731,7 +731,7 @@ def convolve(
     """A two-dimensional convolution of `image` with clear weights, as networks do it: the kernel is not mirrored.
 
     `image` is a vector of height x width x channels = `shape`, channels last; `kernel` has filters x height x width x
-    channels weights. `padding` surrounds the image with zeros, `bias` is one number or one a filter. Returns a vector of
+    channels weights. Both are height x width where there is one filter and one channel. `padding` surrounds the image with zeros, `bias` is one number or one a filter. Returns a vector of
     height x width x filters, with (extent + 2 padding - kernel extent) // stride + 1 for each extent.
     """
     if isinstance(image, Integer):
@@ -740,11 +740,13 @@ def convolve(
         )
     _elements("convolve", (image,), "multiply with the matrix of the convolution, matrix @ x")
     weights = integers(kernel)
+    if weights.ndim == 2 and len(shape) == 2:
+        weights, shape = weights[None, :, :, None], (*shape, 1)
     if weights.ndim != 4 or len(shape) != 3 or weights.shape[3] != shape[2]:
         given = " x ".join(str(n) for n in weights.shape)
         raise refuse(
             f"a kernel of {given} does not fit an image of {' x '.join(map(str, shape))}; "
-            "give filters x height x width x channels, with the channels of the image"
+            "give filters x height x width x channels, with the channels of the image, or height x width of both"
         )
     if int(np.prod(shape)) != image.length:
         raise refuse(f"an image of {' x '.join(map(str, shape))} has not the {image.length} elements of {image.type}")

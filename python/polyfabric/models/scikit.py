@@ -53,7 +53,7 @@ SUPPORTED = (
 """Classes that `from_sklearn` takes, by name."""
 
 INSTEAD = {
-    "SVC": "LinearSVC, or a kernel approximated by Nystroem in front of one, applied by the client",
+    "SVC": "LinearSVC; a kernel is approximated by Nystroem in front of it, which the client applies before encryption",
     "SVR": "LinearSVR",
     "NuSVC": "LinearSVC",
     "GaussianNB": "LogisticRegression, whose decision is linear",
@@ -145,17 +145,24 @@ def _table(rows: object) -> Floats:
 def _last(model: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401 - any estimator
     """The model at the end of a pipeline, and what stands before it; of a search, those of the best that it has found."""
     model = getattr(model, "best_estimator_", model)
-    if type(model).__name__ != "Pipeline":
-        return model, []
-    steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
-    for step in steps[:-1]:
+    *before, last = _steps(model)
+    for step in before:
         name = type(step).__name__
         if name not in (*SCALERS, *PROJECTIONS):
+            place = next(at for at, (_, own) in enumerate(model.steps, 1) if step in _steps(own))
             raise ProgramError(
-                f"from_sklearn: the pipeline has a {name}, which is none of the linear maps that are taken; let the client apply it before encryption, "
-                f"and give the steps behind it, or use {', '.join((*SCALERS, *PROJECTIONS))}"
+                f"from_sklearn: the pipeline has a {name}, which is none of {', '.join((*SCALERS, *PROJECTIONS))}; let the client apply it before "
+                f"encryption, to rows that it asks for too: from_sklearn(model[{place}:], model[:{place}].transform(rows))"
             )
-    return steps[-1], steps[:-1]
+    return last, before
+
+
+def _steps(model: Any) -> list[Any]:  # noqa: ANN401 - any estimator
+    """The steps of a pipeline that do something, those of pipelines in it too."""
+    if type(model).__name__ != "Pipeline":
+        return [model]
+    own = (step for _, step in model.steps if step is not None and step != "passthrough")
+    return [inner for step in own for inner in _steps(step)]
 
 
 def _is_fitted(model: Any) -> bool:  # noqa: ANN401 - any estimator

@@ -12,7 +12,7 @@ from .units import bytes_text, estimated_times, probability, scaled, security, w
 
 def cost(d: dict[str, Any]) -> list[Rows]:
     """Parameters, keys, memory, operations; then every operation."""
-    set_ = d["parameters"]
+    set_ = d["parameter_set"]
     facts = [
         (
             "parameters",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .rows import Rows
@@ -14,8 +15,8 @@ WIDTH, HEIGHT = 72, 18
 
 
 def rows(d: dict[str, Any]) -> list[Rows]:
-    """The best at each area, all of them drawn, and what failed."""
-    found = _found(d)
+    """The best at each area, all of them drawn, those whose area is unknown, and what failed."""
+    found = with_area(d["points"])
     best = sorted((p for p in found if p["pareto"] or p["own"]), key=lambda p: p["area_mm2"])
     table = [
         (
@@ -33,23 +34,33 @@ def rows(d: dict[str, Any]) -> list[Rows]:
         f"of {len(d['points'])} points; performance is the geometric mean over {', '.join(d['programs'])} of the speed over that "
         f"of {base}. Area: the file's components, as their counts and sizes follow its figures"
     )
-    tables = [
-        Rows(
-            f"{d['machine']}: the best at each area",
-            ("", *axes, "area", "performance", "per 1000 mm²"),
-            table,
-            note=note,
-        ),
-        Rows(
-            "performance against area (█ the best, ◆ the file's own, · others)",
-            ("",),
-            [(line,) for line in _drawing(found)],
-        ),
-    ]
+    tables = []
+    if found:
+        heads = ("", *axes, "area", "performance", "per 1000 mm²")
+        title = "performance against area (█ the best, ◆ the file's own, · others)"
+        tables = [
+            Rows(f"{d['machine']}: the best at each area", heads, table, note=note),
+            Rows(title, ("",), [(line,) for line in _drawing(found)]),
+        ]
+    unknown = [(*_values(d, p), f"{p['performance']:.3f}", p["area_cause"]) for p in without_area(d["points"])]
+    if unknown:
+        heads = (*axes, "performance", "cause")
+        title = f"{d['machine']}: points of unknown area"
+        tables.append(Rows(title, heads, unknown, left=len(axes) + 2, note="" if found else note))
     failed = [(*_values(d, p), p["error"]) for p in d["points"] if "error" in p]
     if failed:
         tables.append(Rows("without a result", (*axes, "cause"), failed, left=len(axes) + 1))
     return tables
+
+
+def with_area(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of the points whose area is known."""
+    return [point for point in points if point.get("area_mm2") is not None]
+
+
+def without_area(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that have a time and no area: why stands in `area_cause`."""
+    return [point for point in points if "area_cause" in point]
 
 
 def _short(key: str) -> str:
@@ -69,10 +80,6 @@ def _value(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _found(d: dict[str, Any]) -> list[dict[str, Any]]:
-    return [p for p in d["points"] if "error" not in p]
-
-
 def _drawing(points: list[dict[str, Any]]) -> list[str]:
     """Both axes from zero."""
     right, top = max(p["area_mm2"] for p in points), max(p["performance"] for p in points)
@@ -88,12 +95,12 @@ def _drawing(points: list[dict[str, Any]]) -> list[str]:
 
 
 def plot(d: dict[str, Any]) -> Figure:
-    """Area and performance of all points, with the best joined and the file's own marked."""
+    """Area and performance of all points, with the best joined and the file's own marked; those of unknown area stand at the margin."""
     from matplotlib.figure import Figure
 
     from .plots import AMBER, BLUE, GRID, INK, MUTED
 
-    found = _found(d)
+    found, unknown = with_area(d["points"]), without_area(d["points"])
     best = sorted((p for p in found if p["pareto"]), key=lambda p: p["area_mm2"])
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     axes = figure.add_subplot()
@@ -115,6 +122,11 @@ def plot(d: dict[str, Any]) -> Figure:
         zorder=3,
         label=f"{d['machine']}, the file's own",
     )
+    if unknown:
+        performance = [p["performance"] for p in unknown]
+        axes.scatter(
+            [0] * len(unknown), performance, color=MUTED, marker="_", s=48, label="area unknown", clip_on=False
+        )
     axes.set_xlim(0)
     axes.set_ylim(0)
     axes.set_xlabel("area, mm²", color=INK)

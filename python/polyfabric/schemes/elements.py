@@ -246,11 +246,15 @@ class ElementPlan(Plan):
         """How many look-ups an execution has."""
         return {"lookups": self.kernel.lookups}
 
+    @property
+    def parameter_figures(self) -> dict[str, Any]:
+        """The figures of its parameter set, as data."""
+        return {**json.loads(self.parameters.to_json()), "security_bits": self.parameters.security_bits}
+
     def facts_of_cost(self) -> dict[str, Any]:
         """Look-ups, sizes and noise."""
         own, memory = self.parameters, self.memory
         return {
-            "parameters": own.name,
             "security_bits": own.security_bits,
             "key_switch": self.key_switch,
             "lookups": self.kernel.lookups,

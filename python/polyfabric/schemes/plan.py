@@ -105,6 +105,11 @@ class Plan(ABC):
 
     # -- before running -------------------------------------------------------------------------------------------
 
+    @property
+    @abstractmethod
+    def parameter_figures(self) -> dict[str, Any]:
+        """The figures of its parameter set, as data."""
+
     @abstractmethod
     def facts_of_cost(self) -> dict[str, Any]:
         """What its cost report says beside its time."""
@@ -129,7 +134,15 @@ class Plan(ABC):
             "execute": processor,
             "decrypt": client.decrypt,
         }
-        data = {"program": self.program.name, **times, "whole_run_seconds": whole, **self.facts_of_cost()}
+        data = {
+            "program": self.program.name,
+            "scheme": self.program.scheme,
+            "parameters": self.parameters.name,
+            "parameter_set": self.parameter_figures,
+            **times,
+            "whole_run_seconds": whole,
+            **self.facts_of_cost(),
+        }
         return Report("cost" if self.program.kind == "elements" else "slot cost", data)
 
     def check_memory(self, available: int | None = None) -> None:
@@ -253,8 +266,9 @@ class RunResult(ABC):
             "scheme": self.scheme,
             "on": self.on,
             "parameters": self.parameters,
+            "parameter_set": self.plan.parameter_figures,
             "correct": self.correct,
-            "output": plain(self.outputs),
+            "outputs": plain(self.outputs),
             "expected": plain(self.expected),
             "error": self.error,
             "bound": {name: told(bound) for name, bound in self.bound.items()},

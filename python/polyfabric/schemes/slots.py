@@ -243,13 +243,18 @@ class SlotPlan(Plan):
         """How many operations an execution has."""
         return {"operations": len(self.facts["nodes"])}
 
+    @property
+    def parameter_figures(self) -> dict[str, Any]:
+        """The figures of its parameter set, as data."""
+        return self.facts["parameters"]
+
     def facts_of_cost(self) -> dict[str, Any]:
         """Levels, keys, sizes and operations."""
         facts = self.facts
         return {
-            "scheme": self.program.scheme,
+            "security_bits": facts["parameters"]["security_bits"],
             "slots": self.program.slots,
-            **{name: facts[name] for name in ("parameters", "start_level", "bootstraps", "keys", "key_bytes")},
+            **{name: facts[name] for name in ("start_level", "bootstraps", "keys", "key_bytes")},
             **{name: facts[name] for name in ("memory_bytes", "input_bytes", "output_bytes", "plaintext_bytes")},
             **{name: facts[name] for name in ("log2_failure", "operations", "limb_operations", "nodes")},
             "gpu": self.needs_of_card(),
@@ -441,7 +446,6 @@ class SlotResult(RunResult):
     def facts(self) -> dict[str, Any]:
         """Errors, bounds and operations."""
         return {
-            "parameters": self.plan.facts["parameters"],
             "distance_from_true_functions": self.distance,
             "bound_for": self.bound_for,
             "unbounded": self.unbounded,

@@ -17,7 +17,7 @@ use super::plan::{BLOCK, BLOCK_TWIDDLES, Pass, Plan};
 use super::product::{MAX_PATTERNS, Shape};
 use super::words::{Field, Mixed, Rotated, STEP};
 
-/// Ciphertexts of a bundle.
+/// Ciphertexts of a batch across lanes.
 pub const LANE_BATCH: usize = 8;
 
 /// Numbers of a point.

@@ -86,14 +86,36 @@ pub trait Meaning {
 struct Residue {
     word: u64,
     limb: u16,
+    /// Whether the vector has words that are only congruent to it.
+    unreduced: bool,
 }
 
 impl Residue {
+    fn new(word: u64, limb: u16) -> Self {
+        Self { word, limb, unreduced: false }
+    }
+
+    /// Whether the vector has residues modulo a limb.
+    fn is_of(self, limb: u16) -> bool {
+        self.limb == limb && !self.unreduced
+    }
+
+    /// Whether a unit takes such a vector. A word that is not reduced modulo its limb is nothing modulo another one.
+    fn suits(self, function: Function) -> bool {
+        let limb = function.limb();
+        self.is_of(limb) || function.takes_any_word() && (self.limb == limb || !self.unreduced)
+    }
+
+    /// What a unit gave for it, which may not be reduced either.
+    fn led_to(self, function: Function, result: Self) -> Self {
+        Self { unreduced: function.leaves_unreduced() && !self.is_of(function.limb()), ..result }
+    }
+
     fn hashed(of: impl Hash, limb: u16, moduli: &[Modulus]) -> Self {
         // Its keys are fixed, so that equal schedules give equal results.
         let mut hasher = DefaultHasher::new();
         of.hash(&mut hasher);
-        Self { word: moduli[usize::from(limb)].reduce(hasher.finish() >> 1), limb }
+        Self::new(moduli[usize::from(limb)].reduce(hasher.finish() >> 1), limb)
     }
 
     fn leaf(leaf: LeafSubpolynomial, moduli: &[Modulus]) -> Self {
@@ -292,10 +314,11 @@ impl Audit<'_> {
         let Some(&first) = operands.first().filter(|_| operands.len() <= function.operands()) else {
             return Err(format!("{} operands", function.operands()));
         };
-        if operands.iter().any(|residue| residue.limb != function.limb() && !function.reduces()) {
+        if !operands.iter().all(|residue| residue.suits(function)) {
             return Err(format!("an operand modulo limb {}", function.limb()));
         }
-        Ok(self.evaluate(function, [first.word, operands.last().unwrap_or(&first).word]))
+        let result = self.evaluate(function, [first.word, operands.last().unwrap_or(&first).word]);
+        Ok(first.led_to(function, result))
     }
 
     /// What a unit gives for several vectors at once; what is missing.
@@ -306,7 +329,7 @@ impl Audit<'_> {
         }
         let of_limbs = |limbs: &LimbSet| {
             let same = operands.len() == limbs.len()
-                && operands.iter().zip(limbs.iter()).all(|(residue, limb)| residue.limb == limb.0);
+                && operands.iter().zip(limbs.iter()).all(|(residue, limb)| residue.is_of(limb.0));
             if same { Ok(()) } else { Err(format!("the limbs {limbs}")) }
         };
         match step {
@@ -350,7 +373,7 @@ impl Audit<'_> {
     fn sum(&self, sum: &Sum, operands: &[Residue]) -> Result<Residue, String> {
         let modulus = self.program.moduli[usize::from(sum.limb)];
         let operand = |place: usize| {
-            let residue = operands.get(place).filter(|residue| residue.limb == sum.limb);
+            let residue = operands.get(place).filter(|residue| residue.is_of(sum.limb));
             residue.map(|residue| residue.word).ok_or_else(|| format!("an operand modulo limb {}", sum.limb))
         };
         let mut word = modulus.reduce(sum.addend);
@@ -362,7 +385,7 @@ impl Audit<'_> {
             };
             word = modulus.add(word, product);
         }
-        Ok(Residue { word, limb: sum.limb })
+        Ok(Residue::new(word, sum.limb))
     }
 
     /// What a unit gives at the place that is looked at.
@@ -380,7 +403,7 @@ impl Audit<'_> {
             Function::Negate { .. } => modulus.neg(a),
             Function::AddConstant { constant, .. } => modulus.add(modulus.reduce(a), modulus.reduce(constant.into())),
         };
-        Residue { word, limb }
+        Residue::new(word, limb)
     }
 
     fn work(&self, event: &Event, needed: u64) -> Result<(), AuditError> {
@@ -449,5 +472,31 @@ impl Audit<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Do words that are not reduced go only to what reduces them?
+    use super::*;
+
+    #[test]
+    fn a_sum_with_a_constant_is_reduced_if_its_operand_is() {
+        let sum = |limb| Function::AddConstant { limb, constant: 3, values: false };
+        let lifts =
+            |limb| [Function::ForwardNtt { limb, subpolynomial: 0 }, Function::MultiplyConstant { limb, constant: 1 }];
+        let others =
+            |limb| [Function::Add { limb }, Function::Negate { limb }, Function::InverseNtt { limb, subpolynomial: 0 }];
+        let digit = Residue::new(5, 0);
+        let own = digit.led_to(sum(0), Residue::new(8, 0));
+        assert!(own.is_of(0) && others(0).into_iter().all(|function| own.suits(function)));
+        assert!(own.suits(sum(1)));
+        let other = own.led_to(sum(1), Residue::new(11, 1));
+        assert!(other.unreduced && other.suits(sum(1)) && other.led_to(sum(1), other).unreduced);
+        assert!(others(1).into_iter().all(|function| !other.suits(function)));
+        for (function, another) in lifts(1).into_iter().zip(lifts(2)) {
+            assert!(other.suits(function) && !other.suits(another));
+            assert!(other.led_to(function, Residue::new(11, 1)).is_of(1));
+        }
     }
 }

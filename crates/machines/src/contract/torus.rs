@@ -28,6 +28,14 @@ pub trait TorusMachine: Sync {
         Ok(machine.count("machine.arithmetic.coefficient")? as u32)
     }
 
+    /// How the machine's transforms of fixed point are made.
+    ///
+    /// # Errors
+    /// [`MachineError`] when the figure is unknown.
+    fn structure(&self, _machine: &Description) -> Result<Structure, MachineError> {
+        Ok(Structure::Merged)
+    }
+
     /// The arithmetic of the machine's widths for a parameter set: what a program is lowered with so that the replay and the
     /// interpreter compute the same bits.
     ///
@@ -247,11 +255,7 @@ pub fn derive_widths(
     judge: Judge,
     progress: &dyn Progress,
 ) -> Result<Derived, MachineError> {
-    let structure = match mapper(machine, parameters.name())?.arithmetic(machine, parameters) {
-        Ok(Arithmetic::Fixed(spec)) => spec.structure,
-        // A set of another torus: of the machine, only its overflow probability counts.
-        _ => Structure::Merged,
-    };
+    let structure = mapper(machine, parameters.name())?.structure(machine)?;
     let setting = Setting { structure, overflow_log2: machine.value("machine.arithmetic.overflow_log2")? };
     derive(parameters, judge, setting, progress)
         .map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))

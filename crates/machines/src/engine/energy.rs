@@ -107,6 +107,15 @@ pub fn utilisation(resources: &Resources, totals: &Totals, cycles: u64) -> BTree
     shares
 }
 
+/// Whether all that the machine's components name as their activity is there, in a machine of these resources.
+///
+/// # Errors
+/// [`EnergyError::Activity`] of the first that is not.
+pub fn expect_activities(machine: &Description, resources: &Resources) -> Result<(), EnergyError> {
+    let idle = utilisation(resources, &Totals::none(resources), 1);
+    machine.components().iter().try_for_each(|part| activity(machine, part, &idle).map(|_| ()))
+}
+
 impl Energy {
     /// Energy of a checked schedule of `cycles` cycles on a machine of these resources.
     ///
@@ -162,12 +171,12 @@ fn share(utilisation: &BTreeMap<String, f64>, name: &str) -> Option<f64> {
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
-fn component(
-    machine: &Description,
-    part: &Component,
-    utilisation: &BTreeMap<String, f64>,
-    seconds: f64,
-) -> Result<ComponentEnergy, EnergyError> {
+/// The mean of the shares that a component follows.
+fn activity(machine: &Description, part: &Component, utilisation: &BTreeMap<String, f64>) -> Result<f64, EnergyError> {
+    if part.activity.is_empty() {
+        // Nothing to follow: the part is on all the time.
+        return Ok(1.0);
+    }
     let mut activity = 0.0;
     for name in &part.activity {
         let Some(share) = share(utilisation, name) else {
@@ -177,10 +186,16 @@ fn component(
         };
         activity += share / part.activity.len() as f64;
     }
-    if part.activity.is_empty() {
-        // Nothing to follow: the part is on all the time.
-        activity = 1.0;
-    }
+    Ok(activity)
+}
+
+fn component(
+    machine: &Description,
+    part: &Component,
+    utilisation: &BTreeMap<String, f64>,
+    seconds: f64,
+) -> Result<ComponentEnergy, EnergyError> {
+    let activity = activity(machine, part, utilisation)?;
     let scale = part.idle_share + (1.0 - part.idle_share) * activity;
     Ok(ComponentEnergy {
         name: part.name.clone(),

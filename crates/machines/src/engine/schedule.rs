@@ -40,6 +40,10 @@ pub struct MemoryId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindId(pub u16);
 
+/// How a unit is set up. The numbers are the machine's own: two operations of one unit go together where they are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mode(pub u16);
+
 /// Index of a value class in [`Resources::value_classes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassId(pub u16);
@@ -178,6 +182,9 @@ pub struct OpKind {
     pub parts: u32,
     /// Cycles from the first element in to the first element out.
     pub latency: u64,
+    /// How the unit is set up for it, if it has to be. Elements then pass one behind the other and none overtakes another, and the unit is
+    /// set up in another way when the last of them has left, [`OpKind::latency`] cycles after it came: it has to be empty.
+    pub mode: Option<Mode>,
     /// Whether the unit stands beside the off-chip memory and works on what lies there, as a host does: all others reach it over channels.
     pub off_chip: bool,
 }

@@ -25,11 +25,9 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Sums up a schedule whose indices are valid (a checked one).
-    pub fn of<'a>(source: impl Into<Source<'a>>) -> Self {
-        let source = source.into();
-        let resources = source.resources();
-        let mut totals = Self {
+    /// Those of a schedule without events.
+    pub fn none(resources: &Resources) -> Self {
+        Self {
             events: 0,
             needed: vec![0; resources.len()],
             occupied: vec![0; resources.len()],
@@ -37,7 +35,14 @@ impl Totals {
             written: vec![0; resources.memories.len()],
             traffic: [0; Traffic::ALL.len()],
             off_chip: vec![0; resources.len()],
-        };
+        }
+    }
+
+    /// Sums up a schedule whose indices are valid (a checked one).
+    pub fn of<'a>(source: impl Into<Source<'a>>) -> Self {
+        let source = source.into();
+        let resources = source.resources();
+        let mut totals = Self::none(resources);
         let mut given = Given::new(resources);
         source.each(&mut |event, times| totals.event(resources, &mut given, event, times));
         if let Source::List(list) = source {

@@ -3,6 +3,11 @@
 //! Products are the multiplier's own (section 5.3), transforms the four-step unit's (section 5.2) where a polynomial is one vector that
 //! the unit takes. Between instructions vectors keep the order that the project's transforms give; the order in which a unit
 //! streams them is what [`super::units`] shows.
+//!
+//! The multiplier gives a·b·R^-1. So values are in its form, x·R, on the chip and in off-chip memory, and a product of two is one product;
+//! coefficients are plain, as they are lifted to other moduli. Transforms turn the one into the other by the factors that they multiply each
+//! element by between their two networks. Constants are given in the form that leaves a vector in its own: those of products in the
+//! multiplier's, those of sums in the vector's. The host enters inputs and leaves outputs.
 
 use super::machine::{F1, Geometry};
 use crate::rns::function::Function;
@@ -13,6 +18,7 @@ use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::{Modulus, PrimeForm, PrimeFormError};
 use polyfabric_kernels::ntt::four_step::FourStep;
 use polyfabric_kernels::ntt::{EvaluationOrder, Ntt};
+use polyfabric_schemes::rns::{Domain, LimbId};
 
 /// A limb's units.
 struct LimbUnits {
@@ -79,10 +85,13 @@ impl Arithmetic for Units {
             Function::ForwardNtt { limb, subpolynomial } => {
                 let units = units(limb);
                 let words: Vec<u64> = a.iter().map(|&word| units.modulus.reduce(word)).collect();
-                units.forward(self.subpolynomials, usize::from(subpolynomial), words).into()
+                let values = units.forward(self.subpolynomials, usize::from(subpolynomial), words);
+                values.into_iter().map(|value| units.multiplier.enter(value)).collect()
             }
             Function::InverseNtt { limb, subpolynomial } => {
-                units(limb).inverse(self.subpolynomials, usize::from(subpolynomial), a).into()
+                let units = units(limb);
+                let values: Vec<u64> = a.iter().map(|&value| units.multiplier.leave(value)).collect();
+                units.inverse(self.subpolynomials, usize::from(subpolynomial), &values).into()
             }
             Function::Automorphism { limb, element, subpolynomial, values } => {
                 let element = GaloisElement::new(self.degree, element as usize)
@@ -98,20 +107,40 @@ impl Arithmetic for Units {
             }
             Function::Multiply { limb } => {
                 let multiplier = units(limb).multiplier;
-                pairs(&|a, b| multiplier.multiply(multiplier.enter(a), b))
+                pairs(&|a, b| multiplier.multiply(a, b))
             }
             Function::MultiplyConstant { limb, constant } => {
-                let LimbUnits { modulus, multiplier, .. } = units(limb);
+                let multiplier = units(limb).multiplier;
                 let entered = multiplier.enter(u64::from(constant));
-                a.iter().map(|&word| multiplier.multiply(entered, modulus.reduce(word))).collect()
+                a.iter().map(|&word| multiplier.multiply(word, entered)).collect()
             }
             Function::Add { limb } => pairs(&|a, b| units(limb).modulus.add(a, b)),
             Function::Subtract { limb } => pairs(&|a, b| units(limb).modulus.sub(a, b)),
             Function::Negate { limb } => a.iter().map(|&word| units(limb).modulus.neg(word)).collect(),
-            Function::AddConstant { limb, constant } => {
-                let modulus = units(limb).modulus;
-                a.iter().map(|&word| modulus.add(modulus.reduce(word), u64::from(constant))).collect()
+            Function::AddConstant { limb, constant, values } => {
+                let LimbUnits { modulus, multiplier, .. } = units(limb);
+                let constant = u64::from(constant);
+                let constant = if values { multiplier.enter(constant) } else { constant };
+                // The adder takes the modulus off once or not at all.
+                let sum = |&word: &u64| (word + constant).checked_sub(modulus.value()).unwrap_or(word + constant);
+                a.iter().map(sum).collect()
             }
         })
+    }
+
+    fn enter(&self, limb: LimbId, domain: Domain, residues: Words) -> Words {
+        let multiplier = self.limbs[limb.index()].multiplier;
+        match domain {
+            Domain::Evaluation => residues.iter().map(|&residue| multiplier.enter(residue)).collect(),
+            Domain::Coefficient => residues,
+        }
+    }
+
+    fn leave(&self, limb: LimbId, domain: Domain, words: Words) -> Words {
+        let multiplier = self.limbs[limb.index()].multiplier;
+        match domain {
+            Domain::Evaluation => words.iter().map(|&word| multiplier.leave(word)).collect(),
+            Domain::Coefficient => words,
+        }
     }
 }

@@ -164,7 +164,7 @@ fn soonest(
 ) -> Result<(Ordered, Movement, Scheduled), CompileError> {
     let scheduled = |ordered| {
         let ordered = advance(ordered, machine, geometry);
-        let movement = movement::schedule(&ordered.translation.graph, machine, geometry);
+        let movement = movement::schedule(&ordered.translation.graph, machine, geometry, ordered.pace);
         let scheduled = shortest(&ordered, &movement, machine, geometry)?;
         Ok::<_, CompileError>((ordered, movement, scheduled))
     };

@@ -16,7 +16,7 @@ use polyfabric_kernels::cancel;
 const NO_LINE: u32 = u32::MAX;
 
 /// An operation that a component is told.
-struct Told {
+struct Notice {
     component: u32,
     /// Bytes of its instruction without the cycles to wait.
     bytes: u8,
@@ -83,15 +83,15 @@ pub fn instructions(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &G
     let mut kinds: Vec<Component> = vec![Component::Bank(0); components];
     let mut given = vec![u64::MAX; geometry.lines(machine)];
     let mut starts: Vec<(u64, u64)> = Vec::new();
-    let mut calendar: Calendar<Told> = Calendar::new(0);
-    let mut due: Vec<Told> = Vec::new();
-    let mut until = |calendar: &mut Calendar<Told>, kinds: &[Component], cycle: i64| {
+    let mut calendar: Calendar<Notice> = Calendar::new(0);
+    let mut due: Vec<Notice> = Vec::new();
+    let mut until = |calendar: &mut Calendar<Notice>, kinds: &[Component], cycle: i64| {
         while let Some(now) = calendar.next_before(cycle) {
             let now = now as u64;
             calendar.take(&mut due);
             let place = starts.len();
             starts.push((now, 0));
-            for &Told { component, bytes, line } in &due {
+            for &Notice { component, bytes, line } in &due {
                 let given = given.get_mut(line as usize).filter(|_| machine.multicast);
                 if given.is_some_and(|given| std::mem::replace(given, now) == now) {
                     continue;
@@ -122,7 +122,7 @@ pub fn instructions(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &G
             kinds[number as usize] = component;
             let bytes = operation.bytes() as u8;
             let line = read.and_then(|read| geometry.line(read, machine.banks)).map_or(NO_LINE, |line| line as u32);
-            calendar.push(cycle as i64, Told { component: number, bytes, line });
+            calendar.push(cycle as i64, Notice { component: number, bytes, line });
         });
     }
     until(&mut calendar, &kinds, i64::MAX);

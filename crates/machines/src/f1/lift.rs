@@ -11,17 +11,36 @@ use std::ops::Range;
 /// The source of what lifts nothing, or from one limb alone.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// From which other limbs an instruction lifts, alone or with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Nowhere,
+    /// One limb, of whose vectors a large ring has several.
+    One(u16),
+    Several,
+}
+
+impl Origin {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (one, Self::Nowhere) | (Self::Nowhere, one) => one,
+            (Self::One(a), Self::One(b)) if a == b => self,
+            _ => Self::Several,
+        }
+    }
+}
+
 fn reads_hint(graph: &Graph, index: usize) -> bool {
     let hint = |operand: &Vector| operand.as_leaf().is_some_and(|leaf| graph.leaves()[leaf] == LeafClass::Hint);
     graph.operands(index).iter().any(hint)
 }
 
-/// Of each instruction its source: the first of the vectors of other limbs, two or more, that it lifts to its limb, alone or with others of
+/// Of each instruction its source: the first of the vectors of two or more other limbs that it lifts to its limb, alone or with others of
 /// the same operation. What goes on with the sum in that limb without a hint has the same source. `operation` is that of each
 /// instruction.
 pub(super) fn sources(graph: &Graph, operation: &[u32]) -> Vec<u32> {
     let mut sources = vec![NONE; graph.len()];
-    let mut limbs = vec![0_u8; graph.len()];
+    let mut from = vec![Origin::Nowhere; graph.len()];
     for index in 0..graph.len() {
         let function = graph.function(index);
         if matches!(function, Function::InverseNtt { .. }) || reads_hint(graph, index) {
@@ -29,30 +48,31 @@ pub(super) fn sources(graph: &Graph, operation: &[u32]) -> Vec<u32> {
         }
         let makers = graph.distinct_operands(index).iter().filter_map(|operand| operand.as_result());
         for maker in makers.filter(|&maker| operation[maker] == operation[index]) {
-            let (source, count) = match graph.function(maker).limb() == function.limb() {
-                true => (sources[maker], limbs[maker]),
-                false => (maker as u32, 1),
+            let limb = graph.function(maker).limb();
+            let (source, lifted) = match limb == function.limb() {
+                true => (sources[maker], from[maker]),
+                false => (maker as u32, Origin::One(limb)),
             };
             sources[index] = sources[index].min(source);
-            limbs[index] = limbs[index].saturating_add(count);
+            from[index] = from[index].and(lifted);
         }
     }
     // The parts of a sum have the sum's.
     for index in (0..graph.len()).rev() {
-        if limbs[index] == 0 {
+        if from[index] == Origin::Nowhere {
             continue;
         }
         let follows = |user: usize| {
             operation[user] == operation[index]
                 && graph.function(user).limb() == graph.function(index).limb()
-                && limbs[user] > 0
+                && from[user] != Origin::Nowhere
         };
         let users = graph.users(index).iter().map(|&user| user as usize).filter(|&user| follows(user));
         if let Some(user) = users.min_by_key(|&user| sources[user]) {
-            (sources[index], limbs[index]) = (sources[user], limbs[user]);
+            (sources[index], from[index]) = (sources[user], from[user]);
         }
     }
-    for (source, _) in sources.iter_mut().zip(&limbs).filter(|&(_, &limbs)| limbs < 2) {
+    for (source, _) in sources.iter_mut().zip(&from).filter(|&(_, &from)| from != Origin::Several) {
         *source = NONE;
     }
     sources
@@ -102,5 +122,23 @@ mod tests {
         // Of another operation's vectors nothing is known.
         let apart: Vec<u32> = (0..graph.len() as u32).collect();
         assert!(sources(&graph, &apart).iter().all(|&source| source == NONE));
+    }
+
+    #[test]
+    fn several_vectors_of_one_limb_are_no_digit_of_several() {
+        let mut builder = GraphBuilder::default();
+        let halves = [0, 1].map(|subpolynomial| {
+            let leaf = builder.leaf(LeafClass::Input);
+            builder.push(Function::InverseNtt { limb: 0, subpolynomial }, &[leaf])
+        });
+        let hint = builder.leaf(LeafClass::Hint);
+        let sum = builder.push(Function::Add { limb: 1 }, &halves);
+        let lifted = builder.push(Function::ForwardNtt { limb: 1, subpolynomial: 0 }, &[sum]);
+        let product = builder.push(Function::Multiply { limb: 1 }, &[lifted, hint]);
+        builder.output(product);
+        let graph = builder.finish();
+        let found = sources(&graph, &vec![0; graph.len()]);
+        assert!(found.iter().all(|&source| source == NONE));
+        assert_eq!(digits(&graph, &found, 0..graph.len() as u32), 0);
     }
 }

@@ -218,6 +218,14 @@ impl F1 {
         }
     }
 
+    /// Multipliers of an NTT unit that is built as section 5.2 describes it: a butterfly's in each of log2 E layers of both networks, as the
+    /// negacyclic transform of either direction has a factor in all of them; one for each lane between the networks; and in the first layer one
+    /// for each operand that its butterfly does not multiply, which reduces residues of another limb.
+    pub fn ntt_multipliers(&self) -> u64 {
+        let (lanes, layers) = (self.lanes as u64, u64::from(self.lanes.ilog2()));
+        2 * layers * (lanes / 2) + lanes + lanes / 2
+    }
+
     /// Units of a kind on the chip.
     pub fn unit_count(&self, kind: UnitKind) -> usize {
         self.units[kind as usize] * self.clusters

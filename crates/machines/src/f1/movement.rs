@@ -8,6 +8,7 @@
 
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry};
+use super::order::Pace;
 use polyfabric_kernels::cancel;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -89,7 +90,9 @@ struct Scheduler<'a> {
     waiting: Vec<u32>,
     units: [BinaryHeap<Reverse<u64>>; 4],
     channel_free: u64,
-    /// How far instructions may run ahead of the most urgent open one: by as many as the register files hold results. Without a limit
+    /// Results that the register files hold.
+    results_held: u32,
+    /// How far instructions may run ahead of the most urgent open one: by as many as the register files hold results, or half of that. Without a limit
     /// units that have little to do work through the whole program, and phase 3 finds no room for what they make.
     window: u32,
     present: usize,
@@ -142,8 +145,11 @@ impl Profile {
 }
 
 /// Schedules all data movement of `graph` on `machine`.
-pub fn schedule(graph: &Graph, machine: &F1, geometry: &Geometry) -> Movement {
+pub fn schedule(graph: &Graph, machine: &F1, geometry: &Geometry, pace: Pace) -> Movement {
     let mut scheduler = Scheduler::new(graph, machine, geometry);
+    if pace == Pace::Close {
+        scheduler.window /= 2;
+    }
     scheduler.run();
     scheduler.movement
 }
@@ -177,6 +183,7 @@ impl<'a> Scheduler<'a> {
             waiting: Vec::new(),
             units: UnitKind::ALL.map(|kind| (0..machine.unit_count(kind)).map(|_| Reverse(0)).collect()),
             channel_free: 0,
+            results_held: (geometry.registers * machine.clusters) as u32,
             window: (geometry.registers * machine.clusters) as u32,
             present: 0,
             first_open: 0,
@@ -325,7 +332,7 @@ impl<'a> Scheduler<'a> {
     /// Issues the most urgent load, if there is room for it.
     fn load(&mut self, now: u64) -> bool {
         let Some(&Reverse((user, number))) = self.loads.peek() else { return false };
-        let near = user <= self.first_open.saturating_add(NEAR * self.window);
+        let near = user <= self.first_open.saturating_add(NEAR * self.results_held);
         let room = match near {
             true => self.make_room(user, user == self.first_open),
             false => self.present + (self.results.growth(self.first_open, user) as usize) < self.capacity,
@@ -446,7 +453,7 @@ mod tests {
         }
         let graph = builder.finish();
         let machine = F1 { clusters: 1, banks: 4, bank_bytes: 20 << 10, register_file: 16 << 10, ..paper() };
-        let movement = schedule(&graph, &machine, &geometry(&machine, 1024));
+        let movement = schedule(&graph, &machine, &geometry(&machine, 1024), Pace::Early);
         let loads = movement.steps.iter().filter(|step| matches!(step, Step::Load(_))).count();
         let others = movement.steps.iter().filter(|step| matches!(step, Step::Drop(_) | Step::Spill(_))).count();
         assert_eq!((loads, others), (entries, 0), "loads, and values that made room");

@@ -47,6 +47,16 @@ pub struct Group {
     pub instructions: u32,
 }
 
+/// How far ahead of its turn an instruction comes, in this order and in phase 2. Results that are early wait in registers or take a port twice;
+/// those that are late are waited for. Which costs more nobody knows before phase 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// By its reader's pipeline, if that is long.
+    Early,
+    /// By half of it, and by a quarter of a vector if it is short; phase 2 looks half as far ahead.
+    Close,
+}
+
 /// A program in order.
 #[derive(Clone, Debug)]
 pub struct Ordered {
@@ -58,6 +68,8 @@ pub struct Ordered {
     pub groups: Vec<Group>,
     /// Groups in a row whose operations are equal and as many as there are clusters.
     pub runs: Vec<Run>,
+    /// How far ahead of their turns instructions come.
+    pub pace: Pace,
 }
 
 /// A homomorphic operation: instructions that stand together in the translation.
@@ -92,7 +104,7 @@ pub fn order(translation: Translation, machine: &F1, geometry: &Geometry) -> Ord
 }
 
 /// The orders in which a program is tried: groups as wide as there is room for, and, where these are others and the program has at most
-/// so many instructions as are `tried`, groups that clusters share evenly, and wider ones whose operations can go in step. Which is better nobody
+/// so many instructions as are `tried`, groups that clusters share evenly, with instructions close to their turns, and wider ones whose operations can go in step. Which is better nobody
 /// knows before phase 3: narrow groups spill less and load hints more often.
 pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &Geometry) -> (Ordered, Vec<Ordered>) {
     let sources = sources_of(&translation);
@@ -102,7 +114,10 @@ pub fn orders(translation: Translation, tried: usize, machine: &F1, geometry: &G
     if translation.graph.len() <= tried {
         let (operations, even) = grouped(&translation, &sources, Width::Even, machine, geometry);
         if even != full {
-            others.push(arranged(&translation, &sources, &operations, &even, machine));
+            let ordered = arranged(&translation, &sources, &operations, &even, machine);
+            // What goes in step has its own rules of when it begins.
+            let pace = if ordered.runs.is_empty() { Pace::Close } else { Pace::Early };
+            others.push(Ordered { pace, ..ordered });
         }
         let (operations, in_step) = grouped(&translation, &sources, Width::InStep, machine, geometry);
         if ![&full, &even].contains(&&in_step) {
@@ -173,7 +188,7 @@ fn arranged(
     let mut runs = runs(graph, &lanes, machine.clusters);
     let new = places(&order);
     runs.iter_mut().for_each(|run| run.renumber(&new));
-    Ordered { translation: reordered(translation, &order), home, groups: described, runs }
+    Ordered { translation: reordered(translation, &order), home, groups: described, runs, pace: Pace::Early }
 }
 
 /// Where each instruction stands in `order`.

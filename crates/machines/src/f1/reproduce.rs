@@ -274,9 +274,13 @@ impl Bench<'_> {
         let lanes = self.figures.lanes as f64;
         let layers = lanes.log2();
         let multipliers = 2.0 * (lanes * (layers - 1.0) / 2.0) + lanes;
-        // No layer of the software's transforms is without a factor: what the hardware leaves out is the paper's own count.
         let reason = "the paper's formula with the machine file's lanes: two transforms of E points, each of E(log2 E - 1)/2 multipliers, and E between them";
         self.table.add("section5.multipliers", Ok(multipliers), &Basis::IDENTITY, reason);
+        let cell = ("Section 5.2", "multipliers of an NTT unit, as its transforms need them".to_owned(), "multipliers");
+        let reason = "two transforms of E points, E/2 log2 E multipliers each, as the negacyclic one has a factor in every layer, E between them, and E/2 \
+                      that reduce residues of another limb in the first layer (listing 1, line 7): the unit in rtl/ is built so";
+        let built = self.figures.ntt_multipliers() as f64;
+        self.table.beside("section5.multipliers", cell, Ok(built), &Basis::PREDICTED, reason);
         self.operations(multipliers);
         let figures = &self.figures;
         let port = figures.lanes as f64 * WORD_BYTES as f64 * figures.clock_hz * 1e-12;

@@ -23,7 +23,7 @@ use crate::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_program::rns::kernel::KernelProgram;
 
 const MAGIC: &[u8; 4] = b"PFF1";
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// Cycles that no schedule reaches: days at any clock.
 const LATEST: u64 = 1 << 48;

@@ -240,12 +240,14 @@ fn code(operation: Operation) -> (u8, [Option<u64>; 2]) {
         Operation::Compute(Function::Add { limb }) => (6, one(limb.into())),
         Operation::Compute(Function::Subtract { limb }) => (7, one(limb.into())),
         Operation::Compute(Function::Negate { limb }) => (8, one(limb.into())),
-        Operation::Compute(Function::AddConstant { limb, constant }) => (9, two(limb, constant)),
-        Operation::Give(place) => (10, one(place.into())),
-        Operation::Take(place) => (11, one(place.into())),
-        Operation::Connect(to) => (12, one(to.into())),
-        Operation::Load(value) => (13, one(value.into())),
-        Operation::Store(value) => (14, one(value.into())),
+        Operation::Compute(Function::AddConstant { limb, constant, values }) => {
+            (9 + u8::from(values), two(limb, constant))
+        }
+        Operation::Give(place) => (11, one(place.into())),
+        Operation::Take(place) => (12, one(place.into())),
+        Operation::Connect(to) => (13, one(to.into())),
+        Operation::Load(value) => (14, one(value.into())),
+        Operation::Store(value) => (15, one(value.into())),
     }
 }
 
@@ -293,15 +295,15 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Stream>, StreamError> {
                 6 => Operation::Compute(Function::Add { limb: reader.narrow()? }),
                 7 => Operation::Compute(Function::Subtract { limb: reader.narrow()? }),
                 8 => Operation::Compute(Function::Negate { limb: reader.narrow()? }),
-                9 => {
+                9 | 10 => {
                     let (limb, constant) = (reader.narrow()?, reader.narrow()?);
-                    Operation::Compute(Function::AddConstant { limb, constant })
+                    Operation::Compute(Function::AddConstant { limb, constant, values: code == 10 })
                 }
-                10 => Operation::Give(reader.narrow()?),
-                11 => Operation::Take(reader.narrow()?),
-                12 => Operation::Connect(reader.narrow()?),
-                13 => Operation::Load(reader.narrow()?),
-                14 => Operation::Store(reader.narrow()?),
+                11 => Operation::Give(reader.narrow()?),
+                12 => Operation::Take(reader.narrow()?),
+                13 => Operation::Connect(reader.narrow()?),
+                14 => Operation::Load(reader.narrow()?),
+                15 => Operation::Store(reader.narrow()?),
                 _ => return Ok(reader.fail("no such operation")?),
             };
             instructions.push(Instruction { operation, wait: reader.number()? });
@@ -339,12 +341,11 @@ impl fmt::Display for Operation {
                     write!(f, " subpolynomial {subpolynomial}")?;
                 }
                 match function {
-                    Function::Automorphism { element, values, .. } => {
-                        write!(f, " {element} {}", if *values { "values" } else { "coefficients" })
+                    Function::Automorphism { element: number, values, .. }
+                    | Function::AddConstant { constant: number, values, .. } => {
+                        write!(f, " {number} {}", if *values { "values" } else { "coefficients" })
                     }
-                    Function::MultiplyConstant { constant, .. } | Function::AddConstant { constant, .. } => {
-                        write!(f, " {constant}")
-                    }
+                    Function::MultiplyConstant { constant, .. } => write!(f, " {constant}"),
                     _ => Ok(()),
                 }
             }

@@ -1,8 +1,8 @@
 //! From a kernel program to instructions on residue vectors (section 4.2, translation).
 //!
 //! Composite operations are replaced by their bodies, operations on several limbs by one instruction a limb, or by one for each vector
-//! where a polynomial is several. A residue that is lifted to another modulus needs no instruction of its own: the unit that takes it
-//! next reduces it.
+//! where a polynomial is several. A residue that is lifted to another modulus needs no instruction of its own where the unit that takes it
+//! next reduces it; else it is multiplied by 1.
 
 use super::graph::{Function, Graph, GraphBuilder, LeafClass, MOST, Vector};
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
@@ -308,8 +308,11 @@ impl Translator<'_> {
                 limb,
                 constant: factors[position] as u32,
             }),
-            OpKind::AddConstant { addends } if values => self
-                .each(op, limbs, |position, limb| Function::AddConstant { limb, constant: addends[position] as u32 }),
+            OpKind::AddConstant { addends } if values => self.each(op, limbs, |position, limb| Function::AddConstant {
+                limb,
+                constant: addends[position] as u32,
+                values,
+            }),
             OpKind::AddConstant { .. } => return refuse("a constant is added to one coefficient"),
             OpKind::ForwardNtt => self.polynomials(op, limbs, Self::forward)?,
             OpKind::InverseNtt => self.polynomials(op, limbs, Self::inverse)?,
@@ -350,6 +353,9 @@ impl Translator<'_> {
             return Err(TranslationError::Operation { op: op.kind.name(), what });
         }
         let shifted = conversion != Conversion::Approximate;
+        let reduced = self.reduced[op.results[0].index()];
+        // The program's check has seen that these are coefficients.
+        let values = false;
         let moduli = &self.program.moduli;
         let modulus = |limb: LimbId| moduli[limb.index()];
         // B/b_i modulo another modulus.
@@ -367,8 +373,9 @@ impl Translator<'_> {
                     *digit = builder.push(Function::MultiplyConstant { limb: limb.0, constant: inverse }, &[*digit]);
                 }
                 if shifted {
-                    let half = (modulus(limb).value() / 2) as u32;
-                    *digit = builder.push(Function::AddConstant { limb: limb.0, constant: half }, &[*digit]);
+                    let constant = (modulus(limb).value() / 2) as u32;
+                    let half = Function::AddConstant { limb: limb.0, constant, values };
+                    *digit = builder.push(half, &[*digit]);
                 }
             }
         }
@@ -384,17 +391,18 @@ impl Translator<'_> {
                 let factor = cofactor(from, to);
                 shift = to.add(shift, to.multiply(factor, to.reduce(modulus(from).value() / 2)));
                 let constant = factor as u32;
-                let term =
-                    if single { digit } else { builder.push(Function::MultiplyConstant { limb, constant }, &[digit]) };
+                // A single digit's factor is 1. Neither the sum with a constant nor every reader reduces it.
+                let term = match single && reduced {
+                    true => digit,
+                    false => builder.push(Function::MultiplyConstant { limb, constant }, &[digit]),
+                };
                 sum = Some(sum.map_or(term, |sum| builder.push(Function::Add { limb }, &[sum, term])));
             }
             // A value has at least one limb.
             let Some(mut sum) = sum else { continue };
             if shifted {
-                sum = builder.push(Function::AddConstant { limb, constant: to.neg(shift) as u32 }, &[sum]);
-            } else if single && !self.reduced[op.results[0].index()] {
-                // Whoever reads it next would not reduce it.
-                sum = builder.push(Function::AddConstant { limb, constant: 0 }, &[sum]);
+                let constant = to.neg(shift) as u32;
+                sum = builder.push(Function::AddConstant { limb, constant, values }, &[sum]);
             }
             results.push(sum);
         }

@@ -61,10 +61,13 @@ impl Mapper for FptKind {
 }
 
 impl TorusMachine for FptKind {
+    fn structure(&self, machine: &Description) -> Result<Structure, MachineError> {
+        Ok(Structure::Twisted { log2_radix: Fpt::new(machine)?.log2_radix })
+    }
+
     fn arithmetic(&self, machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
         self.holds(machine, parameters)?;
-        let log2_radix = Fpt::new(machine)?.log2_radix;
-        let mut spec = fixed_point(machine, parameters)?.with_structure(Structure::Twisted { log2_radix });
+        let mut spec = fixed_point(machine, parameters)?.with_structure(self.structure(machine)?);
         // What decomposition would round away is not carried along (section 3.5).
         let kept = parameters.bootstrap_gadget().kept_bits();
         if kept < parameters.torus_bits() {

@@ -11,17 +11,17 @@ pub struct Timeline {
     pub times: Times,
 }
 
-/// Cycles from the first element out of the test polynomials' RAM to the first one in the accumulators' registers.
-pub fn load_latency(machine: &Fpt, shape: &Shape) -> i64 {
-    // The RAM, and the barrel shifter of the input.
-    machine.depth.memory as i64 + shape.group + i64::from(shape.ring_degree.ilog2() + 1) * machine.multiplexer as i64
+/// Cycles from the first element out of the test polynomials' RAM to the first one in the accumulators' registers: the barrel shifter of the
+/// input is a rotator of its own, which takes nothing off and orders what it has turned in the same way.
+pub fn load_latency(shape: &Shape) -> i64 {
+    shape.to_decompose()
 }
 
 /// From the start of an iteration's key on its channels to the first ciphertext's rotation, at least: how far ahead of the pipeline
 /// its inputs begin.
 pub fn lead(machine: &Fpt, shape: &Shape) -> i64 {
     let key = machine.memory_latency as i64 + shape.key_cycles + 1 - shape.to_multiply();
-    (load_latency(machine, shape) + shape.group).max(key).max(0)
+    (load_latency(shape) + shape.group).max(key).max(0)
 }
 
 /// From a batch's first rotation to its last result in the output buffer.

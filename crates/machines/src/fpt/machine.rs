@@ -277,7 +277,8 @@ impl Fpt {
         // All of a polynomial is there before its bits can be turned, and again before its coefficients go on.
         let shifter = i64::from(ring_degree.ilog2() + 1) * self.multiplexer as i64;
         let rotate = memory + group + shifter + adder;
-        let decompose = 2 * adder;
+        // Of bits that a decomposition keeps none is rounded away (section 3.5): one addition, of the digits' carries.
+        let decompose = adder;
         let forward = self.transform(points, width);
         let inverse = self.transform(points, inverse_width);
         let multiply = self.product();

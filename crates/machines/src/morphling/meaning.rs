@@ -160,8 +160,8 @@ impl Meaning for Names<'_> {
             return vec![Datum::SwitchKey { from: iteration * tile, to: (iteration + 1) * tile }];
         }
         if class == classes.linear_sum {
-            let (op, block) = (index >> 16, index & 0xffff);
-            return vec![Datum::LinearSum { op, row: element, done: self.columns(op, element, block) }];
+            let done = self.columns(index, element, iteration);
+            return vec![Datum::LinearSum { op: index, row: element, done }];
         }
         if class == classes.bootstrap_key {
             let key = |row, column| Datum::Key { iteration, row, column };

@@ -195,6 +195,11 @@ impl Morphling {
             channel_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")? / d.value("channels.hbm.count")?,
             memory_latency: d.count("channels.hbm.latency")?,
         };
+        machine.fits_together(d)?;
+        Ok(machine)
+    }
+
+    fn fits_together(&self, d: &Description) -> Result<(), FigureError> {
         let together = |first, second, cause, holds: bool| {
             if holds {
                 return Ok(());
@@ -202,14 +207,14 @@ impl Morphling {
             let (first_value, second_value) = (d.count(first)?, d.count(second)?);
             Err(FigureError::Together { file: d.file().to_owned(), first, first_value, second, second_value, cause })
         };
-        let rows = machine.rows;
+        let rows = self.rows;
         together(
             "units.xpu.rows",
             "units.xpu.fft_units",
             "the rows divide evenly among the FFT units",
-            rows.is_multiple_of(machine.fft_units),
+            rows.is_multiple_of(self.fft_units),
         )?;
-        together("units.xpu.rows", "units.xpu.ifft_units", "each row has its IFFT unit", rows == machine.ifft_units)?;
+        together("units.xpu.rows", "units.xpu.ifft_units", "each row has its IFFT unit", rows == self.ifft_units)?;
         together(
             "units.xpu.rows",
             "units.xpu.decomposition_units",
@@ -226,9 +231,9 @@ impl Morphling {
             "memories.private_a1.streams",
             "channels.network.row_read",
             "each stream of a row has at least a folded point, 8 bytes, a cycle",
-            machine.private_a1_streams * FOLDED_BYTES <= machine.network.row_read,
+            self.private_a1_streams * FOLDED_BYTES <= self.network.row_read,
         )?;
-        let (all, key, vector) = (machine.channels, machine.key_channels, machine.vector_channels);
+        let (all, key, vector) = (self.channels, self.key_channels, self.vector_channels);
         together(
             "channels.hbm.key_channels",
             "channels.hbm.vector_channels",
@@ -240,32 +245,31 @@ impl Morphling {
             "units.xpu.columns",
             "memories.private_a2.banks",
             "each VPE column has its bank of Private-A2",
-            machine.columns <= machine.private_a2_banks,
+            self.columns <= self.private_a2_banks,
         )?;
         together(
             "units.xpu.count",
             "units.vpu.groups",
             "the positions of a wave divide evenly among the lane groups",
-            machine.positions().is_multiple_of(machine.lane_groups),
+            self.positions().is_multiple_of(self.lane_groups),
         )?;
         together(
             "units.vpu.groups",
             "memories.private_b.banks",
             "each lane group has as many banks of Private-B as any other",
-            machine.private_b_banks.is_multiple_of(machine.lane_groups),
+            self.private_b_banks.is_multiple_of(self.lane_groups),
         )?;
         together(
             "units.xpu.count",
             "memories.shared.banks",
             "the positions of a wave divide evenly among the banks of the Shared buffer",
-            machine.positions().is_multiple_of(machine.shared_banks),
+            self.positions().is_multiple_of(self.shared_banks),
         )?;
         together(
             "units.fft.points",
             "units.path.points",
             "points a cycle are powers of two, as the transforms are",
-            machine.fft_points.is_power_of_two() && machine.path_points.is_power_of_two(),
-        )?;
-        Ok(machine)
+            self.fft_points.is_power_of_two() && self.path_points.is_power_of_two(),
+        )
     }
 }

@@ -3,9 +3,9 @@
 use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
 use super::tasks::{Residue, Tasks};
-use super::units::{BaseConversionArray, HadamardUnit, NttUnit};
+use super::units::{BaseConversionArray, Direction, HadamardUnit, LimbExtension, NttUnit};
 use crate::engine::schedule::{
-    ClassId, KindId, MemoryId, MemoryKind, OpRef, Resource, ScheduleBuilder, Traffic, Value, WaitCategory,
+    ClassId, KindId, MemoryId, MemoryKind, Mode, OpRef, Resource, ScheduleBuilder, Traffic, Value, WaitCategory,
 };
 use crate::rns::leaf::Leaf;
 
@@ -57,8 +57,12 @@ pub struct Kinds {
     /// By limbs that are interleaved, less one.
     inverse: Vec<KindId>,
     forward: Vec<KindId>,
+    /// Limbs that are made of one, and transformed.
+    extension: Vec<KindId>,
     /// By source limbs, less one.
     conversion: Vec<KindId>,
+    /// By kind: how its unit is set up.
+    modes: Vec<Option<Mode>>,
     /// The division at the end of a change of modulus.
     pub division: KindId,
     /// Of digits and key rows.
@@ -84,6 +88,8 @@ pub enum Does {
     Inverse,
     /// Coefficients to values.
     Forward,
+    /// Coefficients of one limb to values of others.
+    Extension,
     /// A base conversion.
     Conversion,
     /// The division at the end of a change of modulus.
@@ -106,15 +112,20 @@ impl Kinds {
     fn declare(builder: &mut ScheduleBuilder, machine: &Osiris, units: &ModChangeUnits) -> Self {
         let ModChangeUnits { shape, height, depth } = *units;
         let lanes = machine.lanes as f64;
-        let mut kind = |name: String, class: &str, latency| builder.kind(name, class, lanes, latency);
-        let mut transforms = |what: &str| -> Vec<KindId> {
+        let mut transforms = |what: &str, direction: Direction, ahead: u64| -> Vec<KindId> {
             let slots = 1..=machine.limbs;
             let of = |slots| {
-                kind(format!("{what}, {slots} limbs interleaved"), "ntt", NttUnit::latency(shape, slots, depth))
+                let latency = ahead + NttUnit::latency(shape, slots, depth);
+                let kind = builder.kind(format!("{what}, {slots} limbs interleaved"), "ntt", lanes, latency);
+                // The direction, and how long the delays are.
+                builder.in_mode(kind, Mode((slots << 1 | usize::from(direction == Direction::Forward)) as u16))
             };
             slots.map(of).collect()
         };
-        let (inverse, forward) = (transforms("inverse transform"), transforms("transform"));
+        let inverse = transforms("inverse transform", Direction::Inverse, 0);
+        let forward = transforms("transform", Direction::Forward, 0);
+        let extension = transforms("limb extension and transform", Direction::Forward, LimbExtension::latency(depth));
+        let mut kind = |name: String, class: &str, latency| builder.kind(name, class, lanes, latency);
         let conversion = |alpha| {
             let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth);
             kind(format!("base conversion, {alpha} source limbs"), "base_conversion", latency)
@@ -122,10 +133,12 @@ impl Kinds {
         let conversion = (1..=height).map(conversion).collect();
         let key_latency = HadamardUnit::key_latency(machine.hadamard_height, depth);
         let diagonal_latency = HadamardUnit::diagonal_latency(depth);
-        Self {
+        let mut kinds = Self {
             inverse,
             forward,
+            extension,
             conversion,
+            modes: Vec::new(),
             division: kind("division".to_owned(), "hadamard.keys", key_latency),
             inner_product: kind("inner product".to_owned(), "hadamard.keys", key_latency),
             pointwise: kind("pointwise".to_owned(), "hadamard.diagonals", diagonal_latency),
@@ -134,7 +147,14 @@ impl Kinds {
             automorphism: kind("automorphism".to_owned(), "automorphism", machine.automorphism_latency(shape)),
             load: kind("load".to_owned(), "hbm", machine.memory_latency),
             store: kind("store".to_owned(), "hbm", 0),
-        }
+        };
+        kinds.modes = builder.resources().kinds.iter().map(|kind| kind.mode).collect();
+        kinds
+    }
+
+    /// How the unit is set up for operations of `kind`, if it has to be.
+    pub fn mode(&self, kind: KindId) -> Option<Mode> {
+        self.modes.get(usize::from(kind.0)).copied().flatten()
     }
 
     /// Inverse transform, conversion and transform of `alpha` source limbs, with `slots` limbs interleaved.
@@ -157,6 +177,11 @@ impl Kinds {
         self.forward[slots - 1]
     }
 
+    /// A transform of so many limbs interleaved that are made of one.
+    pub fn extension(&self, slots: usize) -> KindId {
+        self.extension[slots - 1]
+    }
+
     /// What operations of `kind` do; those of no other kind move something.
     pub fn does(&self, kind: KindId) -> Does {
         let among = |kinds: &[KindId]| kinds.first() <= Some(&kind) && Some(&kind) <= kinds.last();
@@ -168,8 +193,12 @@ impl Kinds {
             (self.masks, Does::Masks),
             (self.automorphism, Does::Automorphism),
         ];
-        let runs =
-            [(&self.inverse, Does::Inverse), (&self.forward, Does::Forward), (&self.conversion, Does::Conversion)];
+        let runs = [
+            (&self.inverse, Does::Inverse),
+            (&self.forward, Does::Forward),
+            (&self.extension, Does::Extension),
+            (&self.conversion, Does::Conversion),
+        ];
         let run = runs.into_iter().find(|(kinds, _)| among(kinds)).map(|(_, does)| does);
         run.or_else(|| single.into_iter().find(|&(own, _)| own == kind).map(|(_, does)| does)).unwrap_or(Does::Move)
     }

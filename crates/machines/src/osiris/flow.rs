@@ -1,7 +1,8 @@
 //! What a schedule goes by and no decision of it changes: what tasks read and give, the units that they pass, and how long the way to the end is.
 
-use super::layout::{Cycle, Layout, Planner};
+use super::layout::{Cycle, Free, Layout, Planner};
 use super::tasks::{MapError, Residue, Task, Tasks};
+use crate::engine::schedule::Mode;
 use std::collections::HashMap;
 
 /// Tasks in the order of the program among which the next is chosen.
@@ -31,8 +32,18 @@ impl Lists {
     }
 }
 
-/// A unit that is passed: number, cycles from the task's start until the first tile enters it, and until the first tile is through.
-type Passed = (usize, Cycle, Cycle);
+/// A unit that is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Passed {
+    /// Its number.
+    unit: usize,
+    /// How it is set up.
+    mode: Option<Mode>,
+    /// Cycles from the task's start until the first tile enters it.
+    enters: Cycle,
+    /// Cycles until that is through.
+    latency: Cycle,
+}
 
 /// The units of a kind of task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +56,7 @@ pub struct Form {
 
 impl Form {
     /// The first cycle in which such a task may begin, as far as units go that are `free` ([`Layout::units`]), and cycles of its last one.
-    pub fn units(&self, free: &[(Cycle, Cycle)]) -> (Cycle, Cycle) {
+    pub fn units(&self, free: &[Free]) -> (Cycle, Cycle) {
         (self.ways.iter().map(|way| begin(way, free)).min().unwrap_or(0), self.cycles)
     }
 }
@@ -160,19 +171,18 @@ impl Flow {
 fn passed(layout: &Layout) -> Vec<Passed> {
     let mut units: Vec<Passed> = Vec::new();
     for segment in &layout.segments {
-        let (unit, enters, leaves) = (segment.resource.0 as usize, segment.offset, segment.offset + segment.latency);
-        match units.iter_mut().find(|(known, ..)| *known == unit) {
-            Some((_, first, through)) => (*first, *through) = ((*first).min(enters), (*through).min(leaves)),
-            None => units.push((unit, enters, leaves)),
+        let (unit, mode, latency) = (segment.resource.0 as usize, segment.mode, segment.latency);
+        let passed = Passed { unit, mode, enters: segment.offset, latency };
+        match units.iter_mut().find(|known| known.unit == unit) {
+            Some(known) => known.enters = known.enters.min(passed.enters),
+            None => units.push(passed),
         }
     }
     units
 }
 
 /// The first cycle in which a task may begin that passes those units.
-fn begin(way: &[Passed], free: &[(Cycle, Cycle)]) -> Cycle {
-    way.iter().fold(0, |start, &(unit, enters, leaves)| {
-        let (free, out) = free[unit];
-        start.max(free - enters).max(out - leaves)
-    })
+fn begin(way: &[Passed], free: &[Free]) -> Cycle {
+    way.iter()
+        .fold(0, |start, &Passed { unit, mode, enters, latency }| start.max(free[unit].begin(mode, latency) - enters))
 }

@@ -8,8 +8,8 @@ use super::chip::Chip;
 use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
 use super::tasks::{Extended, Half, MapError, Residue, Task, Work, read_with_places};
-use super::units::{BaseConversionArray, HadamardUnit, NttUnit};
-use crate::engine::schedule::{KindId, MemoryId, Order, Resource};
+use super::units::{BaseConversionArray, HadamardUnit, LimbExtension, NttUnit};
+use crate::engine::schedule::{KindId, MemoryId, Mode, Order, Resource};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::LimbId;
 
@@ -38,6 +38,25 @@ pub enum Port {
     Wire(usize),
 }
 
+/// From when on a unit takes something up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Free {
+    /// The cycle from which on it may.
+    pub input: Cycle,
+    /// The cycle from which on it may give its first result: all that it has taken up is out.
+    pub output: Cycle,
+    /// How it is set up; at first it may be in any way.
+    pub mode: Option<Mode>,
+}
+
+impl Free {
+    /// The first cycle in which it may begin what takes `latency` cycles in `mode`: an NTT unit that is set up in another way has to be empty.
+    pub fn begin(&self, mode: Option<Mode>, latency: Cycle) -> Cycle {
+        let changes = self.mode.is_some() && self.mode != mode;
+        self.input.max(if changes { self.output } else { self.output - latency })
+    }
+}
+
 /// One unit's part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
@@ -45,6 +64,8 @@ pub struct Segment {
     pub resource: Resource,
     /// What it does.
     pub kind: KindId,
+    /// How the unit is set up for it.
+    pub mode: Option<Mode>,
     /// Cycles after the task's start.
     pub offset: Cycle,
     /// Cycles from the first tile in to the first tile out.
@@ -87,12 +108,11 @@ impl Layout {
         self.segments.last().map_or((0, 0), |last| (last.offset + last.latency, last.cycles))
     }
 
-    /// The first cycle in which it may begin as far as units go: of each the cycle from which on it may take something up, and that from which on it may give
-    /// its first result, are in `free`, by its number.
-    pub fn units(&self, free: &[(Cycle, Cycle)]) -> Cycle {
+    /// The first cycle in which it may begin as far as units go that are `free`, by their numbers.
+    pub fn units(&self, free: &[Free]) -> Cycle {
         self.segments.iter().fold(0, |start, segment| {
-            let (free, out) = free[segment.resource.0 as usize];
-            start.max(free - segment.offset).max(out - segment.offset - segment.latency)
+            let free = free[segment.resource.0 as usize];
+            start.max(free.begin(segment.mode, segment.latency) - segment.offset)
         })
     }
 
@@ -173,6 +193,7 @@ impl Planner<'_> {
                     segments: vec![Segment {
                         resource: self.chip.automorphism,
                         kind: self.chip.kinds.automorphism,
+                        mode: None,
                         offset: 0,
                         latency,
                         cycles: self.tiles(),
@@ -219,8 +240,20 @@ impl Planner<'_> {
                 (vec![wire], vec![wire])
             };
             let (resource, kind, work) = (units[stage], kinds[stage], limbs[stage] as u64 * self.limb_words());
+            let mode = self.chip.kinds.mode(kind);
             let reads = std::mem::replace(&mut reads, next);
-            layout.segments.push(Segment { resource, kind, offset, latency, cycles, work, reads, writes, part: None });
+            layout.segments.push(Segment {
+                resource,
+                kind,
+                mode,
+                offset,
+                latency,
+                cycles,
+                work,
+                reads,
+                writes,
+                part: None,
+            });
             offset += latency + 1;
         }
         if let Some(kept) = division {
@@ -243,6 +276,7 @@ impl Planner<'_> {
         Segment {
             resource: self.chip.keys[0],
             kind: self.chip.kinds.division,
+            mode: None,
             offset,
             latency,
             cycles: self.tiles() * slots as Cycle,
@@ -289,6 +323,7 @@ impl Planner<'_> {
         let segment = Segment {
             resource: self.chip.ntt[0],
             kind: self.chip.kinds.inverse(slots),
+            mode: self.chip.kinds.mode(self.chip.kinds.inverse(slots)),
             offset: 0,
             latency,
             cycles: self.tiles() * slots as Cycle,
@@ -308,6 +343,7 @@ impl Planner<'_> {
         let segment = Segment {
             resource: self.chip.array,
             kind: self.chip.kinds.conversion(sources.len()),
+            mode: None,
             offset: 0,
             latency,
             cycles: self.tiles() * slots as Cycle,
@@ -333,6 +369,7 @@ impl Planner<'_> {
         layout.segments.push(Segment {
             resource: self.chip.ntt[1],
             kind: self.chip.kinds.transform(slots),
+            mode: self.chip.kinds.mode(self.chip.kinds.transform(slots)),
             offset: 0,
             latency,
             cycles,
@@ -361,6 +398,7 @@ impl Planner<'_> {
             layout.segments.push(Segment {
                 resource: self.chip.generators[side][cell],
                 kind: self.chip.kinds.masks,
+                mode: None,
                 offset: 0,
                 latency: ahead,
                 cycles,
@@ -373,6 +411,7 @@ impl Planner<'_> {
         layout.segments.push(Segment {
             resource: self.chip.keys[side],
             kind: self.chip.kinds.inner_product,
+            mode: None,
             offset: ahead + 1,
             latency,
             cycles,
@@ -392,11 +431,13 @@ impl Planner<'_> {
         let (mut layout, mut reads, mut offset) = (Layout::default(), Vec::new(), 0);
         if let Some(Extended { source, .. }) = diagonal {
             let wire = layout.link(self.chip.diagonal_wires[side], limbs, cycles);
-            let transform = NttUnit::latency(self.units.shape, limbs, self.units.depth) as Cycle;
+            let transform = NttUnit::latency(self.units.shape, limbs, self.units.depth);
+            let transform = (LimbExtension::latency(self.units.depth) + transform) as Cycle;
             layout.segments.push(Segment {
                 // The first Hadamard unit stands behind the second NTT unit.
                 resource: self.chip.ntt[1 - side.min(1)],
-                kind: self.chip.kinds.transform(limbs),
+                kind: self.chip.kinds.extension(limbs),
+                mode: self.chip.kinds.mode(self.chip.kinds.extension(limbs)),
                 offset,
                 latency: transform,
                 cycles,
@@ -413,8 +454,19 @@ impl Planner<'_> {
         let results = (0..limbs).flat_map(|limb| halves.iter().map(move |half| (limb, half.results[limb])));
         let writes = results.map(|(limb, result)| self.write(result, limb, limbs, latency)).collect();
         let kind = if halves.len() == 2 { self.chip.kinds.both } else { self.chip.kinds.pointwise };
-        let resource = self.chip.diagonals[side];
-        layout.segments.push(Segment { resource, kind, offset, latency, cycles, work, reads, writes, part: None });
+        let (resource, mode) = (self.chip.diagonals[side], None);
+        layout.segments.push(Segment {
+            resource,
+            kind,
+            mode,
+            offset,
+            latency,
+            cycles,
+            work,
+            reads,
+            writes,
+            part: None,
+        });
         layout
     }
 }

@@ -6,7 +6,9 @@ use super::tasks::{MapError, Task, Work};
 use super::tiling::Tiling;
 use super::units::base_conversion::HeightError;
 use super::units::ntt::NttUnit;
-use super::units::{AutomorphismUnit, BaseConversionArray, HadamardUnit, PipelineDepth, Routing, Shape, ShapeError};
+use super::units::{
+    AutomorphismUnit, BaseConversionArray, HadamardUnit, LimbExtension, PipelineDepth, Routing, Shape, ShapeError,
+};
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
 use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
@@ -301,15 +303,20 @@ impl Osiris {
     pub fn structure(&self) -> Structure {
         let word_bytes = |words: usize| words as f64 * self.word_bits as f64 / 8.0;
         let largest = RingDegree::new(1 << self.stages).ok();
-        let shape = largest.and_then(|degree| Shape::new(degree, self.lanes, self.stages).ok());
-        let words = |words: fn(Shape) -> usize| shape.map_or(0, words);
+        let largest_shape = largest.and_then(|degree| Shape::new(degree, self.lanes, self.stages).ok());
+        let words = |words: fn(Shape) -> usize| largest_shape.map_or(0, words);
         Structure {
             ntt_multipliers: 2 * NttUnit::multipliers(self.lanes, self.stages),
             base_conversion_multipliers: BaseConversionArray::multipliers(self.height, self.lanes),
             hadamard_multipliers: self.hadamard_units * HadamardUnit::multipliers(self.lanes, self.hadamard_height),
+            hadamard_multipliers_at_work: self.hadamard_units
+                * HadamardUnit::multipliers_at_work(self.lanes, self.hadamard_height),
+            limb_extension_multipliers: self.hadamard_units * LimbExtension::multipliers(self.lanes),
             switches: Routing::switch_count(self.lanes),
+            setting_bytes: largest_shape.map_or(0.0, AutomorphismUnit::setting_bytes),
             delay_bytes: 2.0 * word_bytes(self.limbs * words(|shape| NttUnit::buffer_words(shape, 1))),
             twiddle_bytes: 2.0 * word_bytes(self.limbs * words(NttUnit::table_words)),
+            stage_twiddle_bytes: 2.0 * 2.0 * word_bytes(self.limbs * words(NttUnit::table_words_by_stage)),
             whole_twiddle_bytes: word_bytes(self.limbs * words(|shape| shape.degree().get())),
             skew_bytes: word_bytes(BaseConversionArray::skew_words(self.lanes)),
             scratchpad_bytes: self.scratchpad as f64,
@@ -331,12 +338,20 @@ pub struct Structure {
     pub base_conversion_multipliers: usize,
     /// Of the Hadamard units.
     pub hadamard_multipliers: usize,
+    /// Of these the ones that can be at work.
+    pub hadamard_multipliers_at_work: usize,
+    /// Before the NTT units, beside each Hadamard unit, to make limbs of one: in none of the paper's counts.
+    pub limb_extension_multipliers: usize,
     /// Two-by-two switches of the automorphism unit.
     pub switches: usize,
+    /// Settings of all switches for one rotation of the largest ring: the paper has no memory for them.
+    pub setting_bytes: f64,
     /// Delays of both NTT units.
     pub delay_bytes: f64,
-    /// Two tables of factors a limb, for each direction.
+    /// Two tables of factors a limb, for each direction, once.
     pub twiddle_bytes: f64,
+    /// The same with what each stage of both NTT units reads for itself.
+    pub stage_twiddle_bytes: f64,
     /// What tables of all factors of one direction would take.
     pub whole_twiddle_bytes: f64,
     /// Registers before and behind the base conversion array.
@@ -346,7 +361,7 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// All modular multipliers.
+    /// All modular multipliers that the paper counts.
     pub fn multipliers(&self) -> usize {
         self.ntt_multipliers + self.base_conversion_multipliers + self.hadamard_multipliers
     }

@@ -103,7 +103,8 @@ impl Meaning for Names<'_> {
     fn role(&self, kind: KindId) -> Role {
         match self.scheduled.chip.kinds.does(kind) {
             Does::Inverse => Role::Compute(&["intt"]),
-            Does::Forward => Role::Compute(&["ntt", "extension"]),
+            Does::Forward => Role::Compute(&["ntt"]),
+            Does::Extension => Role::Compute(&["extension"]),
             Does::Conversion => Role::Compute(&["conversion"]),
             Does::Division | Does::Pointwise => Role::Sums { together: 1, terms: 2 },
             Does::Both => Role::Sums { together: 2, terms: 2 },
@@ -161,7 +162,7 @@ impl Meaning for Names<'_> {
             (Work::Pointwise { limbs, what, diagonal, halves }, Does::Pointwise | Does::Both) => {
                 Step::Sums(self.halves(limbs, what, diagonal.is_some(), halves))
             }
-            (Work::Pointwise { limbs, diagonal: Some(diagonal), .. }, Does::Forward) => {
+            (Work::Pointwise { limbs, diagonal: Some(diagonal), .. }, Does::Extension) => {
                 Step::Extension { plaintext: diagonal.plaintext, from: diagonal.from, to: limbs.clone() }
             }
             (Work::Automorphism { limb, element, .. }, Does::Automorphism) => Step::One(Function::Automorphism {

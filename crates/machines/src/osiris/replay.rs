@@ -11,7 +11,7 @@ use super::tiling::{TileOrder, join};
 use super::units::base_conversion::HeightError;
 use super::units::{
     AutomorphismUnit, BaseConversionArray, BaseTable, DiagonalProduct, Direction, HadamardUnit, KeyGenerator,
-    KeyProduct, LockstepError, NttUnit, Shape, Tile, stream,
+    KeyProduct, LimbExtension, LockstepError, NttUnit, Shape, Tile, stream,
 };
 use crate::audit::residue::rounds::BodyMeaning;
 use crate::engine::list::EventList;
@@ -675,20 +675,12 @@ impl Replay<'_> {
         let (shape, depth, slots) = (self.shape(), self.scheduled.units.depth, limbs.len());
         let coefficients = self.read_modulo(event, &event.reads[0], self.modulus(from))?;
         let moduli: Vec<Modulus> = limbs.iter().map(|limb| self.modulus(limb)).collect();
-        let source = self.modulus(from).value();
-        let lifted: Vec<Words> = moduli
-            .iter()
-            .map(|modulus| {
-                let lift = |&word: &u64| match word > source / 2 {
-                    true => modulus.neg(modulus.reduce(source - word)),
-                    false => modulus.reduce(word),
-                };
-                Arc::new(coefficients.iter().map(lift).collect())
-            })
-            .collect();
+        let enter = vec![coefficients; slots];
+        let tiles = TileOrder::interleaved(shape, slots, slots).cut(&enter);
+        let mut extension = LimbExtension::new(self.modulus(from), moduli.clone(), depth);
+        let extended = stream(&mut extension, tiles, LimbExtension::latency(depth))?;
         let mut unit = NttUnit::new(shape, Direction::Forward, &moduli, slots, depth)?;
-        let tiles = TileOrder::interleaved(shape, slots, slots).cut(&lifted);
-        let values = stream(&mut unit, tiles, NttUnit::latency(shape, slots, depth))?;
+        let values = stream(&mut unit, extended, NttUnit::latency(shape, slots, depth))?;
         self.put(event, &event.writes[0], values);
         Ok(())
     }

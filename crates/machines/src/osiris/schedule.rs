@@ -18,7 +18,7 @@
 
 use super::chip::Chip;
 use super::flow::{Flow, WINDOW};
-use super::layout::{Cycle, Layout, Planner, Port, Tap};
+use super::layout::{Cycle, Free, Layout, Planner, Port, Tap};
 use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
 use super::room::{Held, Room};
@@ -100,8 +100,8 @@ struct Scheduler<'a> {
     tasks: &'a Tasks,
     flow: &'a Flow,
     builder: ScheduleBuilder,
-    /// By resource: from when on it may begin, and give its first result.
-    free: Vec<(Cycle, Cycle)>,
+    /// By resource.
+    free: Vec<Free>,
     room: Room,
     frame_bytes: u64,
     /// Cycles of a limb on the channel.
@@ -183,7 +183,7 @@ fn by_rule(
     let mut scheduler = Scheduler {
         unknown: (0..tasks.tasks.len()).map(|task| unknown(task) as u32).collect(),
         program,
-        free: vec![(0, 0); resources.len()],
+        free: vec![Free::default(); resources.len()],
         room: Room::new((planner.machine.scratchpad / frame_bytes) as usize),
         frame_bytes,
         transfer: resources.cycles(planner.chip.channel, planner.chip.kinds.load, frame_bytes) as Cycle,
@@ -205,7 +205,7 @@ fn by_rule(
     scheduler.run()?;
     scheduler.store()?;
     let Scheduler { builder, streams, free, .. } = scheduler;
-    let end = free.iter().map(|&(free, _)| free).max().unwrap_or(0);
+    let end = free.iter().map(|free| free.input).max().unwrap_or(0);
     Ok(Made { schedule: builder.finish(), streams, end })
 }
 
@@ -368,7 +368,7 @@ impl Scheduler<'_> {
         if loads == 0 {
             return 0;
         }
-        let channel = self.free[self.planner.chip.channel.0 as usize].0;
+        let channel = self.free[self.planner.chip.channel.0 as usize].input;
         channel + self.planner.machine.memory_latency as Cycle + loads * self.transfer
     }
 
@@ -473,7 +473,7 @@ impl Scheduler<'_> {
             let (resource, occupancy, work) = (segment.resource, segment.cycles as u32, segment.work);
             self.builder.event(Event { resource, start: begin, occupancy, work, parts: 1, op, reads, writes });
             let end = begin + segment.cycles;
-            self.free[resource.0 as usize] = (end, end + segment.latency);
+            self.free[resource.0 as usize] = Free { input: end, output: end + segment.latency, mode: segment.mode };
         }
     }
 
@@ -526,7 +526,7 @@ impl Scheduler<'_> {
         let current = self.current as u32;
         let pinned = |residue: Residue| self.state(residue).uses.binary_search(&current).is_ok();
         let Some(victim) = self.room.needed_last(pinned) else { return Err(self.full(op)) };
-        let (start, free) = (self.free[self.planner.chip.channel.0 as usize].0, self.state(victim).last + 1);
+        let (start, free) = (self.free[self.planner.chip.channel.0 as usize].input, self.state(victim).last + 1);
         if self.state(victim).off_chip.is_none() {
             self.save(op, victim, start.max(free));
         }
@@ -553,10 +553,10 @@ impl Scheduler<'_> {
         };
         let (cycles, chip) = (self.transfer, self.planner.chip);
         let latency = self.planner.machine.memory_latency as Cycle;
-        let channel = self.free[chip.channel.0 as usize].0.max(there);
+        let channel = self.free[chip.channel.0 as usize].input.max(there);
         let free = self.place(op, residue, channel + latency)?;
         // A store for its place has taken the channel.
-        let start = self.free[chip.channel.0 as usize].0.max(there).max(free - latency);
+        let start = self.free[chip.channel.0 as usize].input.max(there).max(free - latency);
         let reads = vec![self.access(chip.off_chip, residue, (0, cycles - 1), Order::Any)];
         let writes = vec![self.access(chip.scratchpad, residue, (latency, latency + cycles - 1), Order::Stream)];
         self.transfer(chip.kinds.load, op, start, reads, writes);
@@ -572,7 +572,7 @@ impl Scheduler<'_> {
         let op = OpRef { kind, kernel_op, body_op: Value::NONE, ciphertext: Value::NONE, iteration: Value::NONE };
         let (cycles, work, resource) = (self.transfer, self.frame_bytes, self.planner.chip.channel);
         self.builder.event(Event { resource, start, occupancy: cycles as u32, work, parts: 1, op, reads, writes });
-        self.free[resource.0 as usize].0 = start + cycles;
+        self.free[resource.0 as usize].input = start + cycles;
     }
 
     /// Every output to memory, in the order in which they are there.
@@ -589,7 +589,7 @@ impl Scheduler<'_> {
             let state = self.state(output);
             // As fast as memory takes it, behind the last tile in the end.
             let ready = (state.first + 1).max(state.last + 1 - (cycles - 1));
-            let start = self.free[self.planner.chip.channel.0 as usize].0.max(ready);
+            let start = self.free[self.planner.chip.channel.0 as usize].input.max(ready);
             self.save(op, output, start);
         }
         Ok(())

@@ -5,7 +5,7 @@ mod rounds;
 
 use super::chip::Chip;
 use super::flow::Flow;
-use super::layout::{Cycle, Layout, Planner, Port};
+use super::layout::{Cycle, Free, Layout, Planner, Port};
 use super::machine::{Osiris, SPECS};
 use super::meaning::Names;
 use super::mod_change::ModChangeSchedule;
@@ -215,7 +215,10 @@ fn ways_to_do_a_task_differ_in_units_alone_and_its_form_has_them_all() {
         let tasks = Tasks::of(&program, true, (machine.tiling, machine.limbs)).expect("tasks");
         let planner = Planner { machine: &machine, units, chip: &chip };
         let flow = Flow::of(&tasks, &planner).expect("layouts");
-        let free: Vec<(Cycle, Cycle)> = (0..200).map(|unit| (unit * 37 % 1000, unit * 53 % 1500)).collect();
+        let modes = [None, chip.kinds.mode(chip.kinds.inverse(1)), chip.kinds.mode(chip.kinds.transform(1))];
+        let free =
+            |unit: i64| Free { input: unit * 37 % 1000, output: unit * 53 % 1500, mode: modes[unit as usize % 3] };
+        let free: Vec<Free> = (0..200).map(free).collect();
         let mut ways = BTreeSet::new();
         for (number, task) in tasks.tasks.iter().enumerate() {
             let layouts = planner.layouts(task).expect("a way");
@@ -509,6 +512,31 @@ fn parts_follow_from_the_units() {
     // 40 limbs of N − p words of five bytes, twice; √N + √N factors a limb, of both directions.
     assert_eq!(structure.delay_bytes, 2.0 * 40.0 * (65536.0 - 512.0) * 5.0);
     assert_eq!(structure.twiddle_bytes, 2.0 * 40.0 * 512.0 * 5.0);
+    // Stage s has the 2^(16 - s) powers that it multiplies by, as products of two entries: 256 + 256, 256 + 128, 128 + 128, .., 2 + 1.
+    let by_stage: u32 = (1..=16).map(|bits: u32| (1 << bits.div_ceil(2)) + (1 << (bits / 2))).sum();
+    assert_eq!((by_stage, structure.stage_twiddle_bytes), (1785, 2.0 * 2.0 * 40.0 * 1785.0 * 5.0));
+    // Of three cells' two for keys and one cell's for diagonals; one before each NTT unit.
+    assert_eq!(structure.hadamard_multipliers_at_work, 2 * 512 * 8);
+    assert_eq!(structure.limb_extension_multipliers, 2 * 512);
+    // 128 tiles, 17 columns of 256 switches.
+    assert_eq!(structure.setting_bytes, 128.0 * 17.0 * 256.0 / 8.0);
     // N of one direction.
     assert_eq!(structure.whole_twiddle_bytes, 40.0 * 65536.0 * 5.0);
+}
+
+#[test]
+fn what_the_paper_does_not_count_is_a_part_of_the_file_as_large_as_the_units_say() {
+    let (machine, structure) = (described(TEXT), paper().structure());
+    let part = |name: &str| machine.components().iter().find(|part| part.name == name).expect("a part").clone();
+    let (multiplier, extension) = (part("ntt_multipliers"), part("limb_extension"));
+    assert_eq!(extension.count, structure.limb_extension_multipliers as f64);
+    let each =
+        |of: &crate::engine::description::Component| (of.area_mm2.unwrap() / of.count, of.power_w.unwrap() / of.count);
+    assert_eq!(each(&extension), each(&multiplier));
+    // The settings of two rotations, as dense as the scratchpads are said to be.
+    let (settings, bytes) = (part("automorphism_settings"), 2.0 * structure.setting_bytes);
+    assert!((settings.area_mm2.unwrap() / (0.45e-6 * bytes) - 1.0).abs() < 0.01, "{settings:?}");
+    let scratchpad = part("scratchpad");
+    let power = scratchpad.power_w.unwrap() * bytes / structure.scratchpad_bytes;
+    assert!((settings.power_w.unwrap() / power - 1.0).abs() < 0.01, "{settings:?}");
 }

@@ -1,7 +1,8 @@
 //! What units do to residue vectors.
 
-/// What a functional unit does to one vector, or to two. Elements are residues modulo the limb; transforms and operations with a constant
-/// reduce what they take in, so that a residue modulo one limb becomes its lift to another. All others take residues modulo their own.
+/// What a functional unit does to one vector, or to two. Elements are residues modulo the limb; transforms and products with a constant
+/// reduce what they take in, so that a residue modulo one limb becomes its lift to another. A constant is added to such residues too, but to be
+/// reduced the sum has to go through one of those. All others take residues modulo their own limb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
     /// Coefficients modulo any limb to values modulo `limb`: the unit reduces what it takes in (listing 1, line 7).
@@ -56,12 +57,14 @@ pub enum Function {
         /// Modulus.
         limb: u16,
     },
-    /// Every element plus a constant of the instruction.
+    /// Every element plus a constant of the instruction, less the modulus if that is not below 0: congruent, and reduced if the element was.
     AddConstant {
         /// Modulus of the result; the operand may be modulo another limb.
         limb: u16,
         /// The constant, canonical.
         constant: u32,
+        /// Whether the vector holds values instead of coefficients.
+        values: bool,
     },
 }
 
@@ -104,8 +107,13 @@ impl Function {
         }
     }
 
-    /// Whether operands may be residues modulo another limb, which are reduced.
-    pub fn reduces(self) -> bool {
+    /// Whether operands may be words that are not reduced modulo the limb, as residues modulo another one are not.
+    pub fn takes_any_word(self) -> bool {
         matches!(self, Self::ForwardNtt { .. } | Self::MultiplyConstant { .. } | Self::AddConstant { .. })
+    }
+
+    /// Whether the result of such operands is not reduced either.
+    pub fn leaves_unreduced(self) -> bool {
+        matches!(self, Self::AddConstant { .. })
     }
 }

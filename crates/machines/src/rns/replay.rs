@@ -16,7 +16,7 @@ use crate::engine::schedule::{Access, Event, MemoryKind, OpRef, Value};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::ntt::{Ntt, NttError};
 use polyfabric_program::rns::kernel::KernelProgram;
-use polyfabric_schemes::rns::{KeySet, MissingKey, RnsPolynomial};
+use polyfabric_schemes::rns::{Domain, KeySet, LimbId, MissingKey, RnsPolynomial};
 use std::collections::{HashMap, VecDeque};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -31,6 +31,12 @@ pub trait Arithmetic {
     /// # Errors
     /// [`ReplayError::Arithmetic`] if no unit does that.
     fn execute(&self, function: Function, a: &[u64], b: &[u64]) -> Result<Words, ReplayError>;
+
+    /// Residues of the program as the units take them: what off-chip memory is given to hold.
+    fn enter(&self, limb: LimbId, domain: Domain, residues: Words) -> Words;
+
+    /// Of what the units give, the program's residues.
+    fn leave(&self, limb: LimbId, domain: Domain, words: Words) -> Words;
 }
 
 /// Why a schedule cannot be carried out.
@@ -90,7 +96,16 @@ pub struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// The words of a vector that lies in off-chip memory.
+    /// What the words of a leaf are.
+    fn domain(&self, leaf: Leaf) -> Domain {
+        match leaf {
+            Leaf::Input { index, .. } => self.inputs.get(index).map_or(Domain::Evaluation, |input| input.domain()),
+            Leaf::Plaintext { values: false, .. } => Domain::Coefficient,
+            Leaf::Plaintext { values: true, .. } | Leaf::Hint { .. } => Domain::Evaluation,
+        }
+    }
+
+    /// The residues of a vector that lies in off-chip memory.
     fn words(&self, of: LeafSubpolynomial, subpolynomials: Subpolynomials) -> Result<Words, ReplayError> {
         Ok(self.polynomial(of.leaf)?[subpolynomials.range(usize::from(of.subpolynomial))].into())
     }
@@ -243,7 +258,11 @@ impl Replay<'_> {
                 place.and_then(|place| passing.remove(place)).map(|(_, words)| words)
             }
             Store::ByValue(held) => match self.meaning.leaf(access.value) {
-                Some(leaf) => Some(self.given.words(leaf, self.meaning.subpolynomials())?),
+                Some(of) => {
+                    let (limb, domain) = (of.leaf.limb(), self.given.domain(of.leaf));
+                    let residues = self.given.words(of, self.meaning.subpolynomials())?;
+                    Some(self.arithmetic.enter(limb, domain, residues))
+                }
                 None => held.get(&access.value).cloned(),
             },
         };
@@ -304,13 +323,16 @@ impl Replay<'_> {
             let of = program.value(output.value);
             let limbs = of.limbs.as_slice();
             let mut polynomial = RnsPolynomial::zero(program.degree, limbs, of.domain);
-            for position in 0..limbs.len() {
+            for (position, &limb) in limbs.iter().enumerate() {
                 for subpolynomial in 0..subpolynomials.count() {
                     let lost = ReplayError::Lost { output: number };
                     let value = self.meaning.output(number, position, subpolynomial).ok_or(lost)?;
                     let words = match self.meaning.leaf(value) {
                         Some(leaf) => self.given.words(leaf, subpolynomials)?,
-                        None => stored(value).cloned().ok_or(ReplayError::Lost { output: number })?,
+                        None => {
+                            let words = stored(value).cloned().ok_or(ReplayError::Lost { output: number })?;
+                            self.arithmetic.leave(limb, of.domain, words)
+                        }
                     };
                     let range: Range<usize> = subpolynomials.range(subpolynomial);
                     polynomial.limb_mut(position)[range].copy_from_slice(&words);

@@ -28,12 +28,12 @@ const LONGEST_ROW: usize = 16;
 
 /// Rounds of a sequence, with what repeats as a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Run {
+enum Nest {
     One(usize),
-    Loop(usize, Vec<Run>),
+    Loop(usize, Vec<Nest>),
 }
 
-impl Run {
+impl Nest {
     fn rounds(&self) -> usize {
         match self {
             Self::One(_) => 1,
@@ -43,7 +43,7 @@ impl Run {
 }
 
 /// Loops from the front: at each place the row that covers most when it comes again, of those the shortest.
-fn runs(sequence: &[usize]) -> Vec<Run> {
+fn runs(sequence: &[usize]) -> Vec<Nest> {
     let mut found = Vec::new();
     let mut rest = sequence;
     while let [first, ..] = rest {
@@ -52,9 +52,9 @@ fn runs(sequence: &[usize]) -> Vec<Run> {
         let best =
             rows.filter(|&(_, times)| times > 1).max_by_key(|&(row, times)| (row * times, std::cmp::Reverse(row)));
         let (taken, run) = match best {
-            None => (1, Run::One(*first)),
-            Some((1, times)) => (times, Run::Loop(times, vec![Run::One(*first)])),
-            Some((row, times)) => (row * times, Run::Loop(times, runs(&rest[..row]))),
+            None => (1, Nest::One(*first)),
+            Some((1, times)) => (times, Nest::Loop(times, vec![Nest::One(*first)])),
+            Some((row, times)) => (row * times, Nest::Loop(times, runs(&rest[..row]))),
         };
         found.push(run);
         rest = &rest[taken..];
@@ -63,16 +63,16 @@ fn runs(sequence: &[usize]) -> Vec<Run> {
 }
 
 /// The items of `runs`, and the cycles that they take; names are moved on by a round's number.
-fn items(runs: &[Run], bodies: &[Timed]) -> (Vec<Item>, u64) {
+fn items(runs: &[Nest], bodies: &[Timed]) -> (Vec<Item>, u64) {
     let (mut made, mut start, mut number) = (Vec::new(), 0, 0);
     for run in runs {
         let (count, body, period, rounds) = match run {
-            &Run::One(body) => (1, Arc::clone(&bodies[body].0), bodies[body].1, 1),
-            Run::Loop(count, inner) => match inner[..] {
-                [Run::One(body)] => (*count, Arc::clone(&bodies[body].0), bodies[body].1, 1),
+            &Nest::One(body) => (1, Arc::clone(&bodies[body].0), bodies[body].1, 1),
+            Nest::Loop(count, inner) => match inner[..] {
+                [Nest::One(body)] => (*count, Arc::clone(&bodies[body].0), bodies[body].1, 1),
                 _ => {
                     let (inner_items, period) = items(inner, bodies);
-                    (*count, Arc::new(inner_items), period, inner.iter().map(Run::rounds).sum())
+                    (*count, Arc::new(inner_items), period, inner.iter().map(Nest::rounds).sum())
                 }
             },
         };
@@ -149,7 +149,7 @@ mod tests {
     fn rows_of_bodies_are_loops_and_rows_within_them_too() {
         let pattern = [0, 0, 0, 1, 2];
         let sequence: Vec<usize> = pattern.iter().copied().cycle().take(52).collect();
-        let row = vec![Run::Loop(3, vec![Run::One(0)]), Run::One(1), Run::One(2)];
-        assert_eq!(runs(&sequence), [Run::Loop(10, row), Run::Loop(2, vec![Run::One(0)])]);
+        let row = vec![Nest::Loop(3, vec![Nest::One(0)]), Nest::One(1), Nest::One(2)];
+        assert_eq!(runs(&sequence), [Nest::Loop(10, row), Nest::Loop(2, vec![Nest::One(0)])]);
     }
 }

@@ -3,8 +3,8 @@
 use crate::contract::torus::MappedTorus;
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_program::tfhe::kernel::{
-    KernelProgram, Op, OpKind, Output, Run, TableChoice, TestPolynomial, ValueId, ValueType, blind_rotation_body,
-    key_switch_body,
+    ConstantRun, KernelProgram, Op, OpKind, Output, TableChoice, TestPolynomial, ValueId, ValueType,
+    blind_rotation_body, key_switch_body,
 };
 use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
 use polyfabric_program::tfhe::matrix::Matrix;
@@ -71,7 +71,7 @@ pub fn lookups(
         }
     }
     let value = ValueId(ops.len() as u32 - 1);
-    let run = Run { length: degree as u32, value: 1 << 29 };
+    let run = ConstantRun { length: degree as u32, value: 1 << 29 };
     KernelProgram {
         name: "lookups".into(),
         parameters: parameters.clone(),

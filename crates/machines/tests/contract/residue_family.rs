@@ -39,7 +39,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    fn of(mapped: &dyn MappedResidue) -> Self {
+    pub fn of(mapped: &dyn MappedResidue) -> Self {
         let events = mapped.events();
         let mut listed = Vec::new();
         Source::List(&*events).each(&mut |event, _| listed.push(event.clone()));
@@ -47,7 +47,7 @@ impl Listed {
     }
 
     /// With one event changed.
-    fn with(&self, index: usize, change: impl FnOnce(&mut Event)) -> Self {
+    pub fn with(&self, index: usize, change: impl FnOnce(&mut Event)) -> Self {
         let mut changed = self.clone();
         change(&mut changed.events[index]);
         changed.events.sort_by_key(|event| event.start);

@@ -36,7 +36,7 @@ const LIMBS: usize = 4;
 const DIGIT: usize = 2;
 
 /// Moduli that every machine's words and primes serve.
-fn ring() -> (Arc<Ring>, Arc<Gadget>) {
+pub fn ring() -> (Arc<Ring>, Arc<Gadget>) {
     let shape = Shape { log2_degree: 10, limbs: LIMBS + DIGIT, special: 0, ciphertexts: 1, rounds: 1 };
     let program = build(Operation::Permute, shape).expect("a program");
     let moduli: Vec<Modulus> = program.moduli.to_vec();

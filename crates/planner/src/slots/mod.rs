@@ -33,11 +33,14 @@ use polyfabric_schemes::rns::{KeyId, KeyStorage, LimbId};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use set_choice::{
-    bgv_choice, bootstrapping, choose_bgv, choose_ckks, named_bgv, named_ckks, no_set_on, other_modulus, other_scheme,
-    with_bootstraps,
+    bgv_choice, bootstrapping, choose_bgv, choose_ckks, choose_ckks_on, named_bgv, named_ckks, other_modulus,
+    other_scheme, with_bootstraps,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
+
+/// Bound of an output's error, as a share of its numbers, with which no larger set is tried for a machine.
+const FINE_ERROR: f64 = 1.0 / 1024.0;
 
 /// Most bytes of keys of which both halves are kept, and of public polynomials that are kept transformed; the keys of a bootstrapping are more.
 pub const MOST_PREPARED_BYTES: usize = 4 << 30;
@@ -274,6 +277,18 @@ impl CkksPlan {
         Ok((short > 0.0).then(|| chain.log2_modulus(start) + short))
     }
 
+    /// The largest bound of an output's error, as a share of its numbers; beyond all where a message may wrap around.
+    fn relative_error(&self, program: &Program) -> f64 {
+        if self.noise.first_wrapping().is_some() {
+            return f64::INFINITY;
+        }
+        let outputs: Vec<NodeId> = program.outputs().map(|(id, _)| id).collect();
+        let own = self.noise.nodes.iter().filter(|node| outputs.contains(&node.node) && node.magnitude > 0.0);
+        own.map(|node| node.bound / node.magnitude)
+            .map(|share| if share.is_nan() { f64::INFINITY } else { share })
+            .fold(0.0, f64::max)
+    }
+
     /// Whether no error is much larger than with the set's own key switch.
     fn accepts(&self, own: Option<&NoiseReport>) -> Result<(), String> {
         let like = |own| self.noise.require_like(own, SPARE_BITS).map_err(|failure| failure.to_string());
@@ -294,13 +309,13 @@ impl SlotPlan {
         let (lowering, key_switch) = match program.scheme() {
             Scheme::Ckks => {
                 let program = Arc::clone(&folded.program);
-                let parameters = match asked {
-                    Some(ParameterRequest::Name(name)) => named_ckks(&program, name)?,
-                    Some(ParameterRequest::Set(ParameterSet::Ckks(set))) => set.clone(),
+                let (parameters, larger) = match asked {
+                    Some(ParameterRequest::Name(name)) => (named_ckks(&program, name)?, Vec::new()),
+                    Some(ParameterRequest::Set(ParameterSet::Ckks(set))) => (set.clone(), Vec::new()),
                     Some(ParameterRequest::Set(other)) => return Err(other_scheme(&program, other)),
                     None => match machine {
-                        Some(machine) => return Err(no_set_on(&program, machine)?),
-                        None => choose_ckks(&program, security, 0.0)?,
+                        Some(machine) => choose_ckks_on(&program, machine, security)?,
+                        None => (choose_ckks(&program, security, 0.0)?, Vec::new()),
                     },
                 };
                 if let Some(placed) = with_bootstraps(&program, &parameters)? {
@@ -322,8 +337,22 @@ impl SlotPlan {
                     };
                     Ok::<_, PlanError>((tried, chosen))
                 };
-                let (mut plan, mut chosen) = of(parameters)?;
+                let error = |tried: &Result<(CkksPlan, _), _>| {
+                    tried.as_ref().map_or(f64::INFINITY, |(plan, _)| plan.relative_error(program))
+                };
+                let mut found = of(parameters);
+                for set in larger {
+                    if error(&found) <= FINE_ERROR {
+                        break;
+                    }
+                    let next = of(set);
+                    if found.is_err() && next.is_ok() || error(&next) < error(&found) {
+                        found = next;
+                    }
+                }
+                let (mut plan, mut chosen) = found?;
                 if asked.is_none()
+                    && machine.is_none()
                     && let Some(log2_modulus) = plan.modulus_short()?
                     && let Ok(set) = choose_ckks(program, security, log2_modulus)
                     && let Ok(larger) = of(set)

@@ -15,7 +15,7 @@ use polyfabric_program::rns::lowering::{RnsLowering, Target, bgv};
 use polyfabric_program::rns::noise::{Encryption, bgv_failure_log2};
 use polyfabric_program::rns::parameters as ckks;
 use polyfabric_schemes::rns::SecretDistribution;
-use polyfabric_schemes::rns::security::largest_log2_modulus;
+use polyfabric_schemes::rns::security::{STANDARD_SECURITY_BITS, largest_log2_modulus};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv as bgv_scheme, ckks as ckks_scheme};
 use serde_json::{Value, json};
@@ -104,40 +104,61 @@ pub fn choose_ckks(program: &Program, security: f64, log2_modulus: f64) -> Resul
 /// Sets that the refusal of a program without one names.
 const MOST_NAMED: usize = 4;
 
-/// Why a CKKS program that names no set has none on `machine`: whose primes fit its words is its own affair. The sets that have the levels, in primes of such words, are named.
-pub fn no_set_on(program: &Program, machine: &Description) -> Result<PlanError, PlanError> {
+/// Sets that are tried for a program without one.
+const MOST_TRIED: usize = 8;
+
+/// The sets of primes of `word_bits` bits that have the program's levels and slots, the smallest ring and modulus first.
+fn sets_of_words(program: &Program, word_bits: u32) -> Result<Vec<&'static ckks_scheme::Parameters>, PlanError> {
     use ckks_scheme::sets::{Family, all};
-    let word_bits = residue::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     let mut fitting = Vec::new();
     for (entry, parameters) in all() {
         let largest = parameters.moduli().iter().map(|modulus| modulus.value()).max().unwrap_or(0);
-        if entry.family == Family::Toy || largest >> word_bits != 0 {
+        if matches!(entry.family, Family::Toy | Family::Benchmark) || largest >> word_bits != 0 {
             continue;
         }
         let chain = ckks::chain(parameters).map_err(parameter)?;
         let bootstrapping = bootstrapping(program, parameters, &chain, &ckks::choice(parameters));
         let Ok(bootstrapping) = bootstrapping else { continue };
         if Levels::new(program, &chain, &rules(parameters, &chain, bootstrapping.as_ref())).is_ok() {
-            fitting.push(format!("{} ({:.1} bits of security)", parameters.name(), parameters.security().bits));
+            fitting.push(parameters);
         }
     }
-    let remedy = match fitting.len() {
-        0 => format!(
-            "none of the project's has the levels and slots of {}; give one of your own, parameters=\"FILE.toml\" (--params)",
-            program.name()
-        ),
-        _ => {
-            fitting.truncate(MOST_NAMED);
-            format!(
-                "with the levels and slots of {} there are {}; name one with parameters (--params)",
-                program.name(),
-                fitting.join(", ")
-            )
-        }
+    fitting.sort_by_key(|parameters| (parameters.ring_degree().get(), parameters.moduli().len()));
+    Ok(fitting)
+}
+
+/// Sets for a CKKS program that names none on `machine`: the smallest of `security` bits, and of 128 in any case, in primes of its words, and larger ones,
+/// should the machine not take that, or its errors be too large. Where there is none, those of fewer bits are named.
+pub fn choose_ckks_on(
+    program: &Program,
+    machine: &Description,
+    security: f64,
+) -> Result<(ckks_scheme::Parameters, Vec<ckks_scheme::Parameters>), PlanError> {
+    let word_bits = residue::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
+    let fitting = sets_of_words(program, word_bits)?;
+    let least = security.max(STANDARD_SECURITY_BITS);
+    let mut secure = fitting.iter().filter(|parameters| parameters.security().bits >= least);
+    if let Some(smallest) = secure.next() {
+        let larger = secure.take(MOST_TRIED - 1).map(|parameters| (*parameters).clone());
+        return Ok(((*smallest).clone(), larger.collect()));
+    }
+    let name = program.name();
+    let remedy = if fitting.is_empty() {
+        format!(
+            "none of the project's has the levels and slots of {name}; give one of your own, parameters=\"FILE.toml\" (--params)"
+        )
+    } else {
+        let told =
+            |set: &&ckks_scheme::Parameters| format!("{} ({:.1} bits of security)", set.name(), set.security().bits);
+        let told: Vec<String> = fitting.iter().take(MOST_NAMED).map(told).collect();
+        format!(
+            "with the levels and slots of {name} none has {least} bits of security, and there are {}; name one with parameters (--params)",
+            told.join(", ")
+        )
     };
     let message =
         format!("{} needs a set of primes of its words, of {word_bits} bits at most: {remedy}", machine.name());
-    Ok(PlanError::new(Fault::Parameter, message))
+    Err(PlanError::new(Fault::Parameter, message))
 }
 
 /// The program with bootstraps where it is deeper than the set; nothing if it is not, or if the set has none.

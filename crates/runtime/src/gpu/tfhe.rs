@@ -129,8 +129,8 @@ impl<T: Torus, D: Device> Executor<T, D> {
         Ok(Ran { outputs, on_card: run.on_card.get().unwrap_or_default() })
     }
 
-    pub(super) fn started<'e>(&'e self, progress: &'e dyn Progress) -> Run<'e, T, D> {
-        Run { executor: self, progress, brought: Cell::new(None), on_card: Cell::new(None) }
+    pub(super) fn started<'e>(&'e self, progress: &'e dyn Progress) -> CardRun<'e, T, D> {
+        CardRun { executor: self, progress, brought: Cell::new(None), on_card: Cell::new(None) }
     }
 }
 
@@ -165,7 +165,7 @@ pub(super) struct Rows<B> {
 }
 
 /// One run, and who hears of it.
-pub(super) struct Run<'e, T, D: Device> {
+pub(super) struct CardRun<'e, T, D: Device> {
     executor: &'e Executor<T, D>,
     progress: &'e dyn Progress,
     /// When the last input had come.
@@ -174,7 +174,7 @@ pub(super) struct Run<'e, T, D: Device> {
     on_card: Cell<Option<Duration>>,
 }
 
-impl<T: Torus, D: Device> Run<'_, T, D> {
+impl<T: Torus, D: Device> CardRun<'_, T, D> {
     fn device(&self) -> &D {
         &self.executor.device
     }
@@ -229,7 +229,7 @@ impl<T: Torus, D: Device> Run<'_, T, D> {
     }
 }
 
-impl<T: Torus, D: Device> Batches<T> for Run<'_, T, D> {
+impl<T: Torus, D: Device> Batches<T> for CardRun<'_, T, D> {
     type Lwe = Rows<D::Buffer>;
     type Exponents = Rows<D::Buffer>;
     type Glwe = Rows<D::Buffer>;

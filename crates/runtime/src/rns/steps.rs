@@ -29,7 +29,7 @@ pub(crate) enum Place {
 
 /// What a step does. All but [`Self::Convert`] and [`Self::InnerProduct`] define one limb.
 #[derive(Clone, Debug)]
-pub(crate) enum Work {
+pub(crate) enum StepKind {
     Copy,
     Add,
     Sub,
@@ -88,8 +88,8 @@ pub(crate) enum Work {
 /// One step.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    pub work: Work,
-    /// The limb of its results, which names the task it belongs to. [`Work::Convert`] is a task by itself.
+    pub kind: StepKind,
+    /// The limb of its results, which names the task it belongs to. [`StepKind::Convert`] is a task by itself.
     pub limb: LimbId,
     pub operands: Vec<Place>,
     pub results: Vec<Register>,
@@ -236,19 +236,19 @@ impl Translator<'_> {
         (first..self.steps.registers).collect()
     }
 
-    fn step(&mut self, work: Work, limb: LimbId, operands: Vec<Place>) -> Place {
+    fn step(&mut self, kind: StepKind, limb: LimbId, operands: Vec<Place>) -> Place {
         let results = self.registers(1);
         let place = Place::Register(results[0]);
-        self.steps.steps.push(Step { work, limb, operands, results });
+        self.steps.steps.push(Step { kind, limb, operands, results });
         place
     }
 
     /// A value, each limb by one step on the same limbs of the operands.
-    fn each_limb(&mut self, op: &Op, work: impl Fn(usize, LimbId) -> Work) {
+    fn each_limb(&mut self, op: &Op, kind: impl Fn(usize, LimbId) -> StepKind) {
         let limbs = self.limbs(op.results[0]).clone();
         let step = |(position, limb)| {
             let operands = op.operands.iter().map(|&operand| self.place(operand, limb)).collect();
-            self.step(work(position, limb), limb, operands)
+            self.step(kind(position, limb), limb, operands)
         };
         let places = limbs.iter().enumerate().map(step).collect();
         self.values.push(places);
@@ -258,7 +258,7 @@ impl Translator<'_> {
         if let Some(&known) = self.inverses.get(&place) {
             return known;
         }
-        let result = self.step(Work::Inverse, limb, vec![place]);
+        let result = self.step(StepKind::Inverse, limb, vec![place]);
         self.inverses.insert(place, result);
         result
     }
@@ -273,8 +273,8 @@ impl Translator<'_> {
         t: u64,
     ) -> Vec<Place> {
         if let (&[limb], &[source], 1) = (from.as_slice(), &sources[..], t) {
-            let work = Work::Reduce { from: self.modulus(limb), centred: conversion != Conversion::Approximate };
-            return to.iter().map(|limb| self.step(work.clone(), limb, vec![source])).collect();
+            let kind = StepKind::Reduce { from: self.modulus(limb), centred: conversion != Conversion::Approximate };
+            return to.iter().map(|limb| self.step(kind.clone(), limb, vec![source])).collect();
         }
         let program = self.program;
         let make = |(from, to, t): &ConverterKey| {
@@ -291,18 +291,18 @@ impl Translator<'_> {
         if conversion != Conversion::Centred && bytes <= self.combine_bytes {
             let balanced = conversion == Conversion::Balanced;
             let weigh = |((source, limb), place): ((usize, LimbId), &Place)| {
-                self.step(Work::Weigh { converter, source: source as u32, balanced }, limb, vec![*place])
+                self.step(StepKind::Weigh { converter, source: source as u32, balanced }, limb, vec![*place])
             };
             let weighed: Vec<Place> = from.iter().enumerate().zip(&sources).map(weigh).collect();
             let combine = |(target, limb)| {
-                self.step(Work::Combine { converter, target: target as u32, balanced }, limb, weighed.clone())
+                self.step(StepKind::Combine { converter, target: target as u32, balanced }, limb, weighed.clone())
             };
             return to.iter().enumerate().map(combine).collect();
         }
         let results = self.registers(to.len());
         let places = results.iter().map(|&register| Place::Register(register)).collect();
-        let work = Work::Convert { converter, conversion };
-        self.steps.steps.push(Step { work, limb: LimbId(u16::MAX), operands: sources, results });
+        let kind = StepKind::Convert { converter, conversion };
+        self.steps.steps.push(Step { kind, limb: LimbId(u16::MAX), operands: sources, results });
         places
     }
 
@@ -319,31 +319,31 @@ impl Translator<'_> {
             }
             OpKind::Key { key, row, part, .. } => {
                 let key = number(&mut self.keys, &mut self.steps.keys, *key, |&key| key);
-                self.each_limb(op, |_, _| Work::Key { key, row: *row, part: *part });
+                self.each_limb(op, |_, _| StepKind::Key { key, row: *row, part: *part });
             }
-            OpKind::Add => self.each_limb(op, |_, _| Work::Add),
-            OpKind::Sub => self.each_limb(op, |_, _| Work::Sub),
-            OpKind::Negate => self.each_limb(op, |_, _| Work::Negate),
-            OpKind::Multiply => self.each_limb(op, |_, _| Work::Multiply),
-            OpKind::MultiplyAdd => self.each_limb(op, |_, _| Work::MultiplyAdd),
-            OpKind::Scale { factors } => self.each_limb(op, |position, _| Work::Scale(factors[position])),
+            OpKind::Add => self.each_limb(op, |_, _| StepKind::Add),
+            OpKind::Sub => self.each_limb(op, |_, _| StepKind::Sub),
+            OpKind::Negate => self.each_limb(op, |_, _| StepKind::Negate),
+            OpKind::Multiply => self.each_limb(op, |_, _| StepKind::Multiply),
+            OpKind::MultiplyAdd => self.each_limb(op, |_, _| StepKind::MultiplyAdd),
+            OpKind::Scale { factors } => self.each_limb(op, |position, _| StepKind::Scale(factors[position])),
             OpKind::AddConstant { addends } => {
                 let domain = self.program.value(op.results[0]).domain;
-                self.each_limb(op, |position, _| Work::AddConstant(addends[position], domain));
+                self.each_limb(op, |position, _| StepKind::AddConstant(addends[position], domain));
             }
-            OpKind::ForwardNtt => self.each_limb(op, |_, _| Work::Forward),
+            OpKind::ForwardNtt => self.each_limb(op, |_, _| StepKind::Forward),
             OpKind::InverseNtt => {
                 let limbs = self.limbs(op.results[0]).clone();
                 let places = limbs.iter().map(|limb| self.inverse(self.place(op.operands[0], limb), limb)).collect();
                 self.values.push(places);
             }
             OpKind::Automorphism { element } => match self.program.value(op.results[0]).domain {
-                Domain::Coefficient => self.each_limb(op, |_, _| Work::Substitute(*element)),
+                Domain::Coefficient => self.each_limb(op, |_, _| StepKind::Substitute(*element)),
                 Domain::Evaluation => {
                     let make = |_: &usize| ValuePermutation::new(*element);
                     let permutation =
                         number(&mut self.permutations, &mut self.steps.permutations, element.value(), make);
-                    self.each_limb(op, |_, _| Work::Permute(permutation));
+                    self.each_limb(op, |_, _| StepKind::Permute(permutation));
                 }
             },
             OpKind::SelectLimbs { limbs } => {
@@ -366,7 +366,7 @@ impl Translator<'_> {
             }
             OpKind::SubDigit { window, to } => {
                 let source = self.values[op.operands[0].index()][0];
-                let places = to.iter().map(|limb| self.step(Work::SubDigit(*window), limb, vec![source])).collect();
+                let places = to.iter().map(|limb| self.step(StepKind::SubDigit(*window), limb, vec![source])).collect();
                 self.values.push(places);
             }
             OpKind::ModUp { digit, window, to, conversion } => {
@@ -398,19 +398,19 @@ impl Translator<'_> {
         let rest = if window.is_some() { to.clone() } else { to.difference(digit) };
         let raised = match window {
             Some(window) => {
-                let cut = |limb| self.step(Work::SubDigit(window), limb, vec![coefficients[0]]);
+                let cut = |limb| self.step(StepKind::SubDigit(window), limb, vec![coefficients[0]]);
                 rest.iter().map(cut).collect()
             }
             None if rest.is_empty() => Vec::new(),
             None => self.convert(digit, coefficients, &rest, conversion, 1),
         };
         let raised: Vec<Place> =
-            rest.iter().zip(raised).map(|(limb, place)| self.step(Work::Forward, limb, vec![place])).collect();
+            rest.iter().zip(raised).map(|(limb, place)| self.step(StepKind::Forward, limb, vec![place])).collect();
         let place = |limb: LimbId| match (rest.position(limb), digit.position(limb)) {
             (Some(position), _) => raised[position],
             (None, position) => match given {
                 Domain::Evaluation => own[position.unwrap_or(0)],
-                Domain::Coefficient => self.step(Work::Forward, limb, vec![own[position.unwrap_or(0)]]),
+                Domain::Coefficient => self.step(StepKind::Forward, limb, vec![own[position.unwrap_or(0)]]),
             },
         };
         to.iter().map(place).collect()
@@ -425,8 +425,8 @@ impl Translator<'_> {
             let results = self.registers(2);
             bodies.push(Place::Register(results[0]));
             masks.push(Place::Register(results[1]));
-            let work = Work::InnerProduct { key, rows: Arc::clone(rows) };
-            self.steps.steps.push(Step { work, limb, operands, results });
+            let kind = StepKind::InnerProduct { key, rows: Arc::clone(rows) };
+            self.steps.steps.push(Step { kind, limb, operands, results });
         }
         self.values.extend([bodies, masks]);
     }
@@ -441,8 +441,8 @@ impl Translator<'_> {
             let product = values.fold(1, |product, value| modulus.multiply(product, modulus.reduce(value)));
             // Another prime has no factor in common with this one.
             let inverse = modulus.inverse(product).unwrap_or(0);
-            let remainder = self.step(Work::Forward, limb, vec![remainder]);
-            self.step(Work::SubScale(inverse), limb, vec![self.place(a, limb), remainder])
+            let remainder = self.step(StepKind::Forward, limb, vec![remainder]);
+            self.step(StepKind::SubScale(inverse), limb, vec![self.place(a, limb), remainder])
         };
         rest.iter().zip(remainder).map(divide).collect()
     }
@@ -455,7 +455,7 @@ impl Translator<'_> {
             for (limb, place) in limbs.iter().zip(self.values[output.value.index()].clone()) {
                 let place = match place {
                     Place::Register(register) if !taken.contains(&register) => place,
-                    _ => self.step(Work::Copy, limb, vec![place]),
+                    _ => self.step(StepKind::Copy, limb, vec![place]),
                 };
                 if let Place::Register(register) = place {
                     taken.insert(register);

@@ -116,8 +116,8 @@ fn each_product_of_a_polynomial_is_relinearised_once_at_most() {
     let products: usize = lowered.plan.steps.iter().filter(|((op, _), _)| product(op)).map(|(_, count)| count).sum();
     let switches = lowered.kernel.ops.iter().filter(|op| matches!(op.kind, OpKind::InnerProduct { .. })).count();
     assert!(products > 8, "{products}");
-    // A sum of products is relinearised as one.
-    assert!(switches <= products, "{switches} key switches for {products} products");
+    // A sum of products is relinearised as one: x^32 times the highest block and, below, x^16 times two others.
+    assert!(switches < products, "{switches} key switches for {products} products");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::common::{Keys, clear, values};
 use polyfabric_program::tfhe::builtin;
-use polyfabric_program::tfhe::kernel::{KernelProgram, Run, TableChoice, TestPolynomial};
+use polyfabric_program::tfhe::kernel::{ConstantRun, KernelProgram, TableChoice, TestPolynomial};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::tfhe::interpreter;
@@ -74,7 +74,7 @@ fn look_ups_after_a_key_switch_compute_their_tables() {
     let parameters = keys.server.parameters();
     let choice = TfheLowering::new(KeySwitchOrder::Before, Arithmetic::F64);
     // Signs, and their opposites: a quarter of the torus to an eighth and to minus an eighth.
-    let tables = [1u64 << 29, 7 << 29].map(|value| TestPolynomial::from_runs([Run { length: 256, value }]));
+    let tables = [1u64 << 29, 7 << 29].map(|value| TestPolynomial::from_runs([ConstantRun { length: 256, value }]));
     let picked = TableChoice::PerCiphertext([0, 1, 0].into());
     let program = builtin::look_ups(parameters, tables.into(), picked, 3, &choice).unwrap();
     let given = keys.client.encrypt_for_tests(LweKind::Large, &[1 << 30, 1 << 30, 3 << 30], 5);
@@ -90,7 +90,7 @@ fn look_ups_that_cannot_be_are_refused() {
     let parameters = polyfabric_schemes::tfhe::sets::parameters("fpt-I-one-key").unwrap();
     let refused = |key_switch, degree: u32, table| {
         let choice = TfheLowering::new(key_switch, Arithmetic::F64);
-        let tables = vec![TestPolynomial::from_runs([Run { length: degree, value: 1 }])];
+        let tables = vec![TestPolynomial::from_runs([ConstantRun { length: degree, value: 1 }])];
         builtin::look_ups(&parameters, tables, TableChoice::Shared(table), 1, &choice).unwrap_err().to_string()
     };
     assert_eq!(

@@ -49,7 +49,7 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data; the outputs as the answer alone."""
-        run = {key: value for key, value in self.run.to_dict().items() if key not in ("output", "expected")}
+        run = {key: value for key, value in self.run.to_dict().items() if key not in ("outputs", "expected")}
         facts = {"answer": plain(self.found), "in_the_clear": plain(self.expected), "relative_error": self.error}
         return {**run, **facts, "tolerance": self.tolerance, "correct": self.correct}
 

@@ -55,7 +55,7 @@ class Inference:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data."""
-        run = {key: value for key, value in self.run.to_dict().items() if key not in ("output", "expected")}
+        run = {key: value for key, value in self.run.to_dict().items() if key not in ("outputs", "expected")}
         return {
             **run,
             "correct": self.correct,

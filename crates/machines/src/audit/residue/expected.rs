@@ -233,10 +233,7 @@ impl Evaluation<'_> {
         let leaf = |leaf: Leaf, subpolynomial: u16| Residue::leaf(LeafSubpolynomial { leaf, subpolynomial }, moduli);
         let operand = |number: usize| &given.values[op.operands[number].index()];
         let pointwise = |word: &dyn Fn(Modulus, usize, usize) -> u64| {
-            self.each(limbs, |place, limb, _| Residue {
-                word: word(self.modulus(limb), place, place / count),
-                limb: limb.0,
-            })
+            self.each(limbs, |place, limb, _| Residue::new(word(self.modulus(limb), place, place / count), limb.0))
         };
         let at = |number: usize, place: usize| operand(number)[place].word;
         Ok(match &op.kind {
@@ -278,7 +275,7 @@ impl Evaluation<'_> {
                         .word
                 };
                 let remainders: Vec<u64> = (0..).zip(&operand(0)[first..first + count]).map(remainder).collect();
-                Residue { word: self.coefficients(limb, usize::from(subpolynomial), &remainders), limb: limb.0 }
+                Residue::new(self.coefficients(limb, usize::from(subpolynomial), &remainders), limb.0)
             }),
             &OpKind::Automorphism { element } => self.each(limbs, |place, limb, subpolynomial| {
                 let source = if values {
@@ -297,7 +294,7 @@ impl Evaluation<'_> {
                     Some(given.values[operand.index()][position * count + usize::from(subpolynomial)])
                 };
                 // The program's check has seen that an operand has each limb.
-                op.operands.iter().find_map(held).unwrap_or(Residue { word: 0, limb: limb.0 })
+                op.operands.iter().find_map(held).unwrap_or(Residue::new(0, limb.0))
             }),
             OpKind::BaseConversion { conversion, .. } => {
                 let from = &type_of(op.operands[0]).limbs;
@@ -382,7 +379,7 @@ pub(super) fn converted(
     }
     // A single residue that is taken as it is stays what it was until somebody reduces it.
     match conversion {
-        Conversion::Approximate if from.len() == 1 => Residue { word: target.reduce(digits[0]), limb: to.0 },
-        _ => Residue { word: sum, limb: to.0 },
+        Conversion::Approximate if from.len() == 1 => Residue::new(target.reduce(digits[0]), to.0),
+        _ => Residue::new(sum, to.0),
     }
 }

@@ -112,6 +112,13 @@ pub(super) struct Blame {
 }
 
 impl Blame {
+    /// This constraint of a unit that was free, if for so many cycles more it was not yet empty, or its elements could be overtaken.
+    #[must_use]
+    pub fn behind(self, cycles: i64) -> Self {
+        let cycles = cycles.clamp(0, self.slack);
+        Self { slack: self.slack - cycles, cause: self.cause.then(Stall::FillDrain, cycles) }
+    }
+
     /// Of two constraints the one that was satisfied last.
     pub fn stricter(self, other: Self) -> Self {
         let rank = |blame: &Self| (blame.slack, Reverse(blame.cause.stretches[0].0.precedence()));
@@ -198,9 +205,8 @@ impl View {
 }
 
 impl Pipeline {
-    /// An event that starts in cycle `start`, with `open` accesses; its unit was free for `member.gap` cycles, after `busy`.
-    pub fn new(start: i64, open: usize, member: Member, busy: Cause) -> Self {
-        let blame = Blame { slack: member.gap, cause: busy };
+    /// An event that starts in cycle `start`, with `open` accesses; `blame` is its unit's.
+    pub fn new(start: i64, open: usize, member: Member, blame: Blame) -> Self {
         let (joined, changed, members) = (None, start - 1, vec![member]);
         Self(Rc::new(RefCell::new(State { joined, start, open, changed, before: blame, now: blame, members })))
     }

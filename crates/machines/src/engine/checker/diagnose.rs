@@ -1,15 +1,32 @@
 //! Hazards in words: both events, the value, the cycles, and what to do.
 
+use super::content::Content;
 use super::plan::AccessPlan;
 use super::replay::{ByValue, Replay};
 use super::state::{Action, Busy, Ready, Who};
 use super::violation::{Description, Hazard, NamedValue, Violation};
-use crate::engine::schedule::{MemoryKind, Place, Placed, Value};
+use crate::engine::schedule::{MemoryKind, OpKind, Place, Placed, Value};
 
 use super::plan::{LOAD_SCALE, Node};
 
 /// Events of the unrolled schedule that are searched for the reason of a missing value.
 const SEARCHED_EVENTS: usize = 4_000_000;
+
+/// An event, with its start, on a unit that has to be empty, or whose elements it would overtake; with the one before it and what the unit holds.
+pub(super) fn not_empty(
+    (event, start): (String, i64),
+    (holder, content): (String, Content),
+    kind: &OpKind,
+) -> Violation {
+    let (legal, empty) = (content.legal_start(kind), content.empty);
+    let why = match content.changes(kind) {
+        true => "the unit has to be set up anew, and is empty of",
+        false => "its elements would overtake those of",
+    };
+    let until = if content.changes(kind) { format!(" from cycle {empty} on") } else { String::new() };
+    let message = format!("{event}: {why} {holder}{until}; start at {legal} or later");
+    Violation { hazard: Hazard::NotEmpty, cycle: start, legal_start: Some(legal), message }
+}
 
 impl Replay<'_> {
     fn describe(&self, who: Who) -> String {
@@ -49,6 +66,11 @@ impl Replay<'_> {
             legal_start: Some(until),
             message: format!("{event}: the unit is taken by {holder}, until cycle {until}; start at {until} or later"),
         }
+    }
+
+    pub(super) fn not_empty(&self, who: Who, busy: &Busy, kind: &OpKind) -> Violation {
+        let holder = busy.holder.map(|holder| self.describe(holder)).unwrap_or_default();
+        not_empty((self.describe(who), who.start), (holder, busy.content), kind)
     }
 
     pub(super) fn port_overloaded(&self, action: &Action, plan: &AccessPlan, port: usize, load: u64) -> Violation {

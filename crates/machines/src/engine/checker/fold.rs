@@ -13,6 +13,7 @@
 //! back, so nested loops fold from the inside out.
 
 use super::blame::{Blame, Cause, Pipeline, View};
+use super::content::Content;
 use super::plan::Node;
 use super::replay::{ByValue, Replay, within};
 use super::state::{Action, Advance, Cell, InFlight, Phase};
@@ -27,7 +28,7 @@ const LAST_ROUNDS: u64 = 2;
 /// What a loop's round starts from.
 pub(super) struct Snapshot {
     time: i64,
-    busy: Vec<(i64, Cause)>,
+    busy: Vec<(i64, Content, Cause)>,
     cells: Vec<(Cell, [Option<Blame>; 2])>,
     actions: Vec<(Action, Option<(InFlight, View)>)>,
     /// Accesses by value in the round before.
@@ -104,7 +105,10 @@ impl Replay<'_> {
             let in_flight = self.in_flight[action.in_flight].as_ref().filter(|_| accesses)?;
             Some((in_flight.clone(), in_flight.pipeline.view()))
         };
-        let unit = |&resource: &usize| (self.busy[resource].until, self.busy[resource].cause(action.time));
+        let unit = |&resource: &usize| {
+            let busy = &self.busy[resource];
+            (busy.until, busy.content, busy.cause(action.time))
+        };
         let look = |&cell: &usize| (self.cells[cell].clone(), self.cells[cell].blames(action.time));
         Snapshot {
             time: action.time,
@@ -119,7 +123,9 @@ impl Replay<'_> {
         let Node::Repeat(own) = &self.plan.nodes[node] else { return false };
         let footprint = &own.footprint;
         let mut units = before.busy.iter().zip(&now.busy);
-        let units = units.all(|(before, now)| before.0 + one.cycles == now.0 && before.1 == now.1);
+        let units = units.all(|(before, now)| {
+            before.0 + one.cycles == now.0 && before.1.becomes(&now.1, one.cycles) && before.2 == now.2
+        });
         let mut cells = footprint.cell_list.iter().zip(before.cells.iter().zip(&now.cells));
         units
             && before.actions.len() == now.actions.len()
@@ -249,6 +255,7 @@ impl Replay<'_> {
             for &resource in &footprint.resource_list {
                 let busy = &mut self.busy[resource];
                 busy.until += by.cycles;
+                busy.content.advance(by.cycles);
                 if let Some(holder) = &mut busy.holder {
                     holder.advance(&by);
                 }

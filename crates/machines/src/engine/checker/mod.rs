@@ -10,6 +10,7 @@
 
 mod agenda;
 mod blame;
+mod content;
 mod diagnose;
 mod fold;
 mod list;

@@ -418,6 +418,13 @@ pub(super) fn hold_resources(resources: &Resources) -> Result<(), Violation> {
         if kind.parts == 0 {
             return Err(malformed(format!("operation `{}` is of a unit without parts", kind.name)));
         }
+        let of_unit = || resources.kinds.iter().find(|other| other.class == kind.class);
+        if let Some(other) = of_unit().filter(|other| other.mode.is_some() != kind.mode.is_some()) {
+            let (one, other, class) = (&kind.name, &other.name, &kind.class);
+            return Err(malformed(format!(
+                "of the operations of a `{class}`, either `{one}` or `{other}` alone has a mode: all have one, or none"
+            )));
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 use super::agenda::Agenda;
 use super::blame::{Blame, Cause, Member, Pipeline};
+use super::content::Content;
 use super::plan::{AccessPlan, Node, Plan};
 use super::state::{Accessor, Action, Busy, Cell, InFlight, NEVER, Phase, Ready, Who};
 use super::violation::Violation;
@@ -89,7 +90,7 @@ impl<'a> Replay<'a> {
         let mut replay = Self {
             schedule,
             agenda: Agenda::new(),
-            busy: vec![Busy { until: 0, holder: None, run: None }; resources.len()],
+            busy: vec![Busy { until: 0, holder: None, content: Content::NONE, run: None }; resources.len()],
             cells: vec![Cell::EMPTY; cells],
             by_value: HashMap::new(),
             loads: vec![0; ports],
@@ -307,6 +308,11 @@ impl<'a> Replay<'a> {
         if action.time < busy.until {
             return Err(self.unit_busy(who, &busy));
         }
+        let kind = &nodes.resources.kinds[usize::from(event.op.kind.0)];
+        let legal = busy.content.legal_start(kind);
+        if action.time < legal {
+            return Err(self.not_empty(who, &busy, kind));
+        }
         self.expanded += 1;
         let member = Member {
             instance: action.instance,
@@ -318,11 +324,14 @@ impl<'a> Replay<'a> {
         self.instances[action.instance].pending += 1;
         // The start is one step of the event's own: an event without any access is done with it.
         let cause = if self.accounts { busy.cause(action.time) } else { Cause::always(Stall::Busy) };
-        let pipeline = Pipeline::new(action.time, accesses.len() + 1, member, cause);
+        let busy_before = Blame { slack: member.gap, cause };
+        let blame = busy_before.behind(legal - busy.until);
+        let pipeline = Pipeline::new(action.time, accesses.len() + 1, member, blame);
         let occupancy = i64::from(event.occupancy);
         let alone = accesses.iter().all(|plan| !plan.on_wire);
+        let content = busy.content.with(kind, event, action.time);
         let run = if alone { busy.run_on(action.time, occupancy, &pipeline) } else { None };
-        self.busy[resource] = Busy { until: action.time + occupancy, holder: Some(who), run };
+        self.busy[resource] = Busy { until: action.time + occupancy, holder: Some(who), content, run };
         for plan in from_wires() {
             let cell = &self.cells[plan.cells().start];
             // Anything else is an error that the read will find.

@@ -1,6 +1,7 @@
 //! The state that the replay carries from cycle to cycle, and how it looks one round later.
 
 use super::blame::{Blame, Cause, LONG_RUN, Pipeline};
+use super::content::Content;
 use crate::engine::schedule::{Shift, Value};
 use crate::engine::stalls::Stall;
 
@@ -187,6 +188,8 @@ pub(super) struct Busy {
     /// Free from here on.
     pub until: i64,
     pub holder: Option<Who>,
+    /// What is still in it, if it has modes.
+    pub content: Content,
     /// The events that follow one another without a gap up to now; none for units of a pipeline, which move with the others
     /// of it, and none where they are too many to matter.
     pub run: Option<BusySpan>,

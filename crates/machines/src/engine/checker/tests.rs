@@ -2,5 +2,6 @@
 
 mod attribution;
 mod folding;
+mod modes;
 mod mutations;
 pub(crate) mod toy;

@@ -14,6 +14,8 @@ pub enum Hazard {
     Latency,
     /// A unit takes up an operation before it is free.
     UnitBusy,
+    /// A unit takes up an operation that it has to be set up for before it is empty, or whose elements would overtake others.
+    NotEmpty,
     /// A value is read before it is written.
     UseBeforeReady,
     /// A value is overwritten before its last reader is through.
@@ -38,6 +40,7 @@ impl Hazard {
             Hazard::Rate => "rate exceeded",
             Hazard::Latency => "latency too short",
             Hazard::UnitBusy => "unit busy",
+            Hazard::NotEmpty => "unit not empty",
             Hazard::UseBeforeReady => "use before ready",
             Hazard::Overwrite => "overwrite of a live value",
             Hazard::NeverWritten => "value never written",

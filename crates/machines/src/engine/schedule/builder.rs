@@ -57,8 +57,22 @@ impl ScheduleBuilder {
         parts: u32,
     ) -> KindId {
         let (name, class) = (name.into(), class.into());
-        self.resources.kinds.push(OpKind { name, class, elements_per_cycle, parts, latency, off_chip: false });
+        self.resources.kinds.push(OpKind {
+            name,
+            class,
+            elements_per_cycle,
+            parts,
+            latency,
+            mode: None,
+            off_chip: false,
+        });
         KindId(self.resources.kinds.len() as u16 - 1)
+    }
+
+    /// Says how a kind's unit has to be set up for it: so do all kinds of a unit, or none.
+    pub fn in_mode(&mut self, kind: KindId, mode: Mode) -> KindId {
+        self.resources.kinds[usize::from(kind.0)].mode = Some(mode);
+        kind
     }
 
     /// Says that a kind's unit stands beside the off-chip memory.

@@ -38,7 +38,7 @@ fn widest(program: &KernelProgram, machine: &F1) -> (Ordered, Movement, Geometry
 
 fn moved(ordered: Ordered, machine: &F1, geometry: Geometry) -> (Ordered, Movement, Geometry) {
     let ordered = advance(ordered, machine, &geometry);
-    let movement = movement::schedule(&ordered.translation.graph, machine, &geometry);
+    let movement = movement::schedule(&ordered.translation.graph, machine, &geometry, ordered.pace);
     (ordered, movement, geometry)
 }
 

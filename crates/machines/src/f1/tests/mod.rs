@@ -16,6 +16,7 @@ use super::action::Timed;
 use super::expand::Expansion;
 use super::graph::{Graph, UnitKind};
 use super::machine::{F1, Geometry, PipelineDepth, WORD_BYTES};
+use super::order::Pace;
 use super::{cycle, fetch, movement};
 use crate::engine::list::Source;
 use crate::engine::totals::Totals;
@@ -48,7 +49,7 @@ pub(in crate::f1) fn geometry(machine: &F1, degree: usize) -> Geometry {
 
 /// Phases 2 and 3, behind the fetch of the instructions, with every instruction in the cluster of its limb.
 fn compile(graph: &Graph, machine: &F1, geometry: &Geometry) -> Vec<Timed> {
-    let movement = movement::schedule(graph, machine, geometry);
+    let movement = movement::schedule(graph, machine, geometry, Pace::Early);
     let limb = |index| usize::from(graph.function(index).limb());
     let home: Vec<u16> = (0..graph.len()).map(|index| (limb(index) % machine.clusters) as u16).collect();
     let scheduled = cycle::schedule(graph, &home, &movement, &[], machine, geometry).expect("registers suffice");

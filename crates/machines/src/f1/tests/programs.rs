@@ -15,11 +15,13 @@ use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::primes::PrimeClass;
-use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, ValueId, ValueType};
+use polyfabric_program::rns::kernel::{
+    Conversion, KernelBuilder, KernelProgram, LimbSet, PublicPolynomial, ValueId, ValueType,
+};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::rns::{
-    Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
+    Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
 };
 use std::sync::Arc;
 
@@ -75,8 +77,8 @@ pub fn ring(degree: usize, moduli: usize) -> Arc<Ring> {
     Ring::new(degree, &moduli).expect("a ring")
 }
 
-fn random(ring: &Ring, limbs: &LimbSet, seed: &mut u64) -> RnsPolynomial {
-    let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs.as_slice(), Domain::Evaluation);
+fn random(ring: &Ring, value: &ValueType, seed: &mut u64) -> RnsPolynomial {
+    let mut polynomial = RnsPolynomial::zero(ring.degree(), value.limbs.as_slice(), value.domain);
     for (limb, words) in polynomial.iter_mut() {
         for word in words {
             *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -97,6 +99,58 @@ fn polynomials_of_several_vectors_are_replayed_too() {
     let small = F1 { banks: 4, bank_bytes: 128 << 10, register_file: 16 << 10, ..paper() };
     check_replay(&F1 { lanes: 16, ..small.clone() }, 4);
     check_replay(&F1 { lanes: 32, register_file: 64 << 10, ..small }, 1);
+}
+
+/// Inputs, constants, public polynomials and results that are values, and such that are coefficients; and lifts that nothing reduces afterwards.
+fn both_domains(ring: &Ring, limbs: &LimbSet) -> KernelProgram {
+    let mut builder = KernelBuilder::new("both", ring.degree(), ring.moduli()).expect("moduli");
+    let (values, coefficients) = (ValueType::evaluation(limbs.clone()), ValueType::coefficient(limbs.clone()));
+    let x = builder.input("x", 0, values.clone()).expect("an input");
+    let c = builder.input("c", 0, coefficients.clone()).expect("an input");
+    let public = Arc::new(PublicPolynomial::Narrow((0..ring.degree().get() as i64).map(|i| i * i - 7).collect()));
+    let public = [values, coefficients].map(|value| builder.plaintext(&public, value).expect("a polynomial"));
+    let product = builder.multiply(x, public[0]).expect("a product");
+    let constant = builder.residues(-123_456_789, limbs);
+    let shifted = builder.add_constant(product, &constant).expect("a sum");
+    let square = builder.multiply_add(shifted, shifted, x).expect("a sum of products");
+    builder.output("square", 0, square);
+    let back = builder.inverse_ntt(square).expect("coefficients");
+    let sum = builder.add(back, c).expect("a sum");
+    let sum = builder.add(sum, public[1]).expect("a sum");
+    let scaled = builder.scale(sum, &constant).expect("a product");
+    builder.output("scaled", 0, scaled);
+    let first = builder.select_limbs(scaled, LimbSet::range(0..1)).expect("a limb");
+    let rest = limbs.difference(&LimbSet::range(0..1));
+    for (number, conversion) in [Conversion::Approximate, Conversion::Balanced].into_iter().enumerate() {
+        let lifted = builder.base_conversion(first, rest.clone(), conversion).expect("a lift");
+        builder.output("lifted", number as u16, lifted);
+        // Of another lift all that reads it reduces it.
+        let lifted = builder.base_conversion(first, rest.clone(), conversion).expect("a lift");
+        let constant = builder.residues(-98_765_432_123, &rest);
+        let multiple = builder.scale(lifted, &constant).expect("a product");
+        builder.output("multiple", number as u16, multiple);
+        let transformed = builder.forward_ntt(lifted).expect("values");
+        builder.output("transformed", number as u16, transformed);
+    }
+    builder.finish().expect("a program")
+}
+
+#[test]
+fn values_are_in_the_multipliers_form_and_coefficients_plain() {
+    let machine = F1 { banks: 4, bank_bytes: 128 << 10, register_file: 64 << 10, ..paper() };
+    // Of several lengths, so that a residue modulo one is seldom one modulo another.
+    let degree = RingDegree::new(1024).expect("a degree");
+    let class = PrimeClass::of_degree(degree).and(PrimeClass::ONE_MOD_WORD);
+    let moduli = [32, 30, 28].map(|bits| Modulus::new(class.of_bits(bits, 1).expect("primes")[0]).expect("a modulus"));
+    let ring = Ring::new(degree, &moduli).expect("a ring");
+    let gadget = Arc::new(Gadget::new(&ring, GadgetLiteral::per_limb(3)).expect("a gadget"));
+    let case = Case::new(both_domains(&ring, &LimbSet::range(0..3)), ring, &gadget, 9);
+    for (lanes, subpolynomials) in [(32, 1), (16, 4)] {
+        let machine = F1 { lanes, ..machine.clone() };
+        let compiled = compile_with(&machine, &case.program, Scheduler::Priority).expect("it compiles");
+        assert_eq!(compiled.geometry.subpolynomials().count(), subpolynomials);
+        case.check(&compiled.translation, &compiled.actions, &machine, &compiled.geometry);
+    }
 }
 
 fn check_replay(machine: &F1, subpolynomials: usize) {
@@ -139,7 +193,7 @@ impl Case {
             keys.insert(maker.for_tests(*key, gadget, seed).expect("a key"));
         }
         let inputs: Vec<RnsPolynomial> =
-            program.inputs().map(|(_, _, _, value)| random(&ring, &value.limbs, &mut seed)).collect();
+            program.inputs().map(|(_, _, _, value)| random(&ring, value, &mut seed)).collect();
         let given: Vec<&RnsPolynomial> = inputs.iter().collect();
         let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("it runs");
         Self { program, keys, inputs, expected }

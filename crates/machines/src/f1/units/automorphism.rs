@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_larger_rings_are_permuted_by_the_same_steps() {
+    fn subpolynomials_of_larger_rings_are_permuted_by_the_same_steps() {
         for (degree, lanes, subpolynomials) in
             [(64, 8, 2), (128, 8, 2), (128, 8, 4), (32_768, LANES, 2), (65_536, LANES, 4)]
         {

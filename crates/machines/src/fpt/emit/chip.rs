@@ -149,7 +149,7 @@ impl Kinds {
                 "load accumulators",
                 "loader",
                 (s.side * s.polynomial) as f64 / s.group as f64,
-                load_latency(machine, s) as u64,
+                load_latency(s) as u64,
             ),
             rotate: b.kind("rotate and subtract", "rotator", coefficients, after(s.rotate)),
             decompose: b.kind(

@@ -90,7 +90,7 @@ impl Emitter<'_> {
     /// The turned test polynomial, and zeros, in the registers just before the ciphertext's first iteration reads them.
     fn load(&mut self, batch: &Batch, work: &Bootstraps, position: u64, start: i64) {
         let s = self.shape;
-        let latency = load_latency(self.machine, &s);
+        let latency = load_latency(&s);
         let element = batch.first + position as u32;
         let wanted = work.tables[element as usize];
         let place = batch.tables.iter().find(|(table, _)| *table == wanted).map_or(0, |&(_, place)| place);

@@ -234,113 +234,43 @@ impl Chip {
         let path = machine.path();
         let classes = Classes::declare(b);
         let kinds = Kinds::declare(b, machine, steps);
-        let pipeline = WaitCategory::Pipeline;
-        let mut rows = Vec::new();
-        let mut links = Vec::new();
-        let mut twiddles = Vec::new();
-        let row_bytes = 2 * path.row_points.max(path.inverse_points) * COEFFICIENT_BYTES;
-        let point_bytes = path.row_points.max(path.inverse_points) * POINT_BYTES;
-        let columns = machine.columns;
-        let onchip = |capacity: u64, read: u64, write: u64| MemoryKind::OnChip {
-            capacity,
-            banks: 1,
-            read_bytes_per_cycle: read as f64,
-            write_bytes_per_cycle: write as f64,
-        };
-        let wire = |bytes: u64, skew: u64| MemoryKind::Wire { bytes_per_cycle: bytes as f64, delay: 1 + skew as u32 };
-        for x in 0..machine.xpus {
-            let ffts: Vec<Resource> =
-                (0..machine.fft_units).map(|u| b.unit(format!("xpu{x}.fft{u}"), "fft", pipeline)).collect();
-            // Each unit takes every factor once in the time of a polynomial.
-            let factor_bytes = 2 * POINT_BYTES * path.row_points.max(path.inverse_points);
-            let twiddle_buffer = b.memory(
-                format!("xpu{x}.twiddles"),
-                onchip(
-                    machine.largest_ring * POINT_BYTES,
-                    (machine.fft_units + machine.ifft_units) * factor_bytes,
-                    columns * point_bytes,
-                ),
-            );
-            twiddles.push(twiddle_buffer);
-            let mut row = Vec::new();
-            for r in 0..machine.rows {
-                let name = |unit: &str| format!("xpu{x}.{unit}{r}");
-                let skew = if path.merge_split { r } else { r - r % path.rows_per_fft };
-                row.push(Row {
-                    decomposition: b.unit(name("decomposition"), "decomposition", pipeline),
-                    fft: ffts[(r / path.rows_per_fft) as usize],
-                    vpe: b.unit(name("vpe_row"), "vpe", pipeline),
-                    ifft: b.unit(name("ifft"), "ifft", pipeline),
-                    accumulator: b.unit(name("accumulator"), "accumulator", pipeline),
-                    // The row's link of the network, that to the Shared buffer, and one rotation amount a polynomial.
-                    bank: b.memory(
-                        name("private_a1.bank"),
-                        onchip(
-                            machine.row_bank(),
-                            machine.network.row_read + machine.network.link + COEFFICIENT_BYTES,
-                            machine.network.row_write + machine.network.link,
-                        ),
-                    ),
-                    poly_acc: b.memory(
-                        name("poly_acc"),
-                        onchip(2 * columns * machine.poly_acc, (columns + 1) * point_bytes, columns * point_bytes),
-                    ),
-                    digits: b.memory(name("digits"), wire(row_bytes, 0)),
-                    spectrum: b.memory(name("spectrum"), wire(point_bytes, skew)),
-                    key: b.memory(name("key"), wire(columns * machine.network.key, skew)),
-                    product: b.memory(name("product"), wire(row_bytes, 0)),
-                    twiddles: twiddle_buffer,
-                });
-            }
-            rows.push(row);
-            links.push(b.unit(format!("xpu{x}.link"), "link", pipeline));
-        }
-        let lanes = (0..machine.lane_groups)
-            .map(|g| b.unit(format!("vpu.lanes{g}"), "lanes", WaitCategory::VectorUnit))
-            .collect();
-        let loads = (0..machine.lane_groups)
-            .map(|g| b.unit(format!("vpu.vrf{g}.load"), "vrf", WaitCategory::VectorUnit))
-            .collect();
-        let returns = (0..machine.lane_groups)
-            .map(|g| b.unit(format!("vpu.results{g}.return"), "results", WaitCategory::VectorUnit))
-            .collect();
-        let multicast = b.unit("private_a2.multicast", "multicast", pipeline);
+        let xpus: Vec<Xpu> = (0..machine.xpus).map(|number| Xpu::declare(b, machine, number)).collect();
+        let lanes = each_group(b, machine, |b, g| b.unit(format!("vpu.lanes{g}"), "lanes", WaitCategory::VectorUnit));
+        let loads = each_group(b, machine, |b, g| b.unit(format!("vpu.vrf{g}.load"), "vrf", WaitCategory::VectorUnit));
+        let returns = each_group(b, machine, |b, g| {
+            b.unit(format!("vpu.results{g}.return"), "results", WaitCategory::VectorUnit)
+        });
+        let multicast = b.unit("private_a2.multicast", "multicast", WaitCategory::Pipeline);
         let (key_class, vector_class) = channel_classes(machine);
         let channel = |index: u64| {
             let class = if index < machine.key_channels { key_class } else { vector_class };
             b.channel(format!("hbm{index}"), class, machine.channel_bytes)
         };
         let channels = (0..machine.channels).map(channel).collect();
-        let vector_bytes = machine.vector_bytes();
+        let vector = machine.vector_bytes();
         // Each lane reads an operand of each vector at a time.
-        let registers = onchip(
-            machine.registers * vector_bytes,
-            machine.registers * vector_bytes,
-            machine.register_loads * vector_bytes,
-        );
-        let registers = (0..machine.lane_groups).map(|g| b.memory(format!("vpu.vrf{g}"), registers.clone())).collect();
-        let results = (0..machine.lane_groups)
-            .map(|g| b.memory(format!("vpu.results{g}"), onchip(vector_bytes, vector_bytes, vector_bytes)))
-            .collect();
+        let file = on_chip(machine.registers * vector, machine.registers * vector, machine.register_loads * vector);
+        let registers = each_group(b, machine, |b, g| b.memory(format!("vpu.vrf{g}"), file.clone()));
+        let result = on_chip(vector, vector, vector);
+        let results = each_group(b, machine, |b, g| b.memory(format!("vpu.results{g}"), result.clone()));
         let in_banks = |capacity: u64, banks: u64| MemoryKind::OnChip {
             capacity,
             banks: banks as u32,
             read_bytes_per_cycle: machine.bank_bytes() as f64,
             write_bytes_per_cycle: machine.bank_bytes() as f64,
         };
-        let key_bytes = machine.key_rate().ceil() as u64;
         // Each bank of Private-A2 reads one column's points; all channels can bring them.
         let private_a2 = MemoryKind::OnChip {
             capacity: machine.private_a2,
             banks: machine.private_a2_banks as u32,
-            read_bytes_per_cycle: point_bytes as f64,
-            write_bytes_per_cycle: key_bytes as f64,
+            read_bytes_per_cycle: point_bytes(machine) as f64,
+            write_bytes_per_cycle: machine.key_rate().ceil(),
         };
         Self {
-            key_wires: rows.iter().flatten().map(|row: &Row| row.key).collect(),
-            rows,
-            twiddles,
-            links,
+            key_wires: xpus.iter().flat_map(|xpu| &xpu.rows).map(|row| row.key).collect(),
+            twiddles: xpus.iter().map(|xpu| xpu.twiddles).collect(),
+            links: xpus.iter().map(|xpu| xpu.link).collect(),
+            rows: xpus.into_iter().map(|xpu| xpu.rows).collect(),
             loads,
             registers,
             returns,
@@ -358,6 +288,85 @@ impl Chip {
             shared: b.memory("shared", in_banks(machine.shared, machine.shared_banks)),
             kinds,
             classes,
+        }
+    }
+}
+
+/// One of something for each lane group.
+fn each_group<T>(b: &mut ScheduleBuilder, machine: &Morphling, one: impl Fn(&mut ScheduleBuilder, u64) -> T) -> Vec<T> {
+    (0..machine.lane_groups).map(|group| one(b, group)).collect()
+}
+
+/// A memory of one bank, by the bytes a cycle that are read and written.
+fn on_chip(capacity: u64, read: u64, write: u64) -> MemoryKind {
+    MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle: read as f64, write_bytes_per_cycle: write as f64 }
+}
+
+/// Points a cycle of a row's path, or of its inverse transform where that has more.
+fn widest(machine: &Morphling) -> u64 {
+    let path = machine.path();
+    path.row_points.max(path.inverse_points)
+}
+
+/// Bytes a cycle of them.
+fn point_bytes(machine: &Morphling) -> u64 {
+    widest(machine) * POINT_BYTES
+}
+
+/// What an XPU has.
+struct Xpu {
+    rows: Vec<Row>,
+    twiddles: MemoryId,
+    link: Resource,
+}
+
+impl Xpu {
+    fn declare(b: &mut ScheduleBuilder, machine: &Morphling, number: u64) -> Self {
+        let unit = |unit: u64| format!("xpu{number}.fft{unit}");
+        let ffts: Vec<Resource> =
+            (0..machine.fft_units).map(|u| b.unit(unit(u), "fft", WaitCategory::Pipeline)).collect();
+        // Each unit takes every factor once in the time of a polynomial.
+        let factor_bytes = 2 * point_bytes(machine);
+        let capacity = machine.largest_ring * POINT_BYTES;
+        let read = (machine.fft_units + machine.ifft_units) * factor_bytes;
+        let written = machine.columns * point_bytes(machine);
+        let twiddles = b.memory(format!("xpu{number}.twiddles"), on_chip(capacity, read, written));
+        let fft = |row: u64| ffts[(row / machine.path().rows_per_fft) as usize];
+        let rows = (0..machine.rows).map(|r| Row::declare(b, machine, (number, r), fft(r), twiddles)).collect();
+        Self { rows, twiddles, link: b.unit(format!("xpu{number}.link"), "link", WaitCategory::Pipeline) }
+    }
+}
+
+impl Row {
+    fn declare(
+        b: &mut ScheduleBuilder,
+        machine: &Morphling,
+        (xpu, row): (u64, u64),
+        fft: Resource,
+        twiddles: MemoryId,
+    ) -> Self {
+        let (path, columns, pipeline) = (machine.path(), machine.columns, WaitCategory::Pipeline);
+        let (row_bytes, point_bytes) = (2 * widest(machine) * COEFFICIENT_BYTES, point_bytes(machine));
+        let name = |unit: &str| format!("xpu{xpu}.{unit}{row}");
+        let skew = if path.merge_split { row } else { row - row % path.rows_per_fft };
+        let wire = |bytes: u64, skew: u64| MemoryKind::Wire { bytes_per_cycle: bytes as f64, delay: 1 + skew as u32 };
+        // The row's link of the network, that to the Shared buffer, and one rotation amount a polynomial.
+        let read = machine.network.row_read + machine.network.link + COEFFICIENT_BYTES;
+        let written = machine.network.row_write + machine.network.link;
+        let sums = on_chip(2 * columns * machine.poly_acc, (columns + 1) * point_bytes, columns * point_bytes);
+        Self {
+            decomposition: b.unit(name("decomposition"), "decomposition", pipeline),
+            fft,
+            vpe: b.unit(name("vpe_row"), "vpe", pipeline),
+            ifft: b.unit(name("ifft"), "ifft", pipeline),
+            accumulator: b.unit(name("accumulator"), "accumulator", pipeline),
+            bank: b.memory(name("private_a1.bank"), on_chip(machine.row_bank(), read, written)),
+            poly_acc: b.memory(name("poly_acc"), sums),
+            digits: b.memory(name("digits"), wire(row_bytes, 0)),
+            spectrum: b.memory(name("spectrum"), wire(point_bytes, skew)),
+            key: b.memory(name("key"), wire(columns * machine.network.key, skew)),
+            product: b.memory(name("product"), wire(row_bytes, 0)),
+            twiddles,
         }
     }
 }

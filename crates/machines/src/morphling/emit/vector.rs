@@ -321,8 +321,8 @@ impl Places<'_> {
             let sum = |after: usize| Value {
                 class: self.chip.classes.linear_sum,
                 ciphertext: row as u32,
-                iteration: Value::NONE,
-                index: (i.operation << 16) | after as u32,
+                iteration: after as u32,
+                index: i.operation,
             };
             let at = (lane, row as u64 - u64::from(i.first));
             if let Some(before) = pass.before {

@@ -61,7 +61,11 @@ fn blind_rotation_of(program: &KernelProgram) -> Option<Arc<Body>> {
 
 impl Bench<'_> {
     /// Share of each part in the time of a program.
-    fn shares(&mut self, machine: &Morphling, (name, set, count): Run) -> Result<Vec<(&'static str, f64)>, RowFailure> {
+    fn shares(
+        &mut self,
+        machine: &Morphling,
+        (name, set, count): Timing,
+    ) -> Result<Vec<(&'static str, f64)>, RowFailure> {
         let description = &self.description;
         self.table.attempt(&format!("simulate {name} of {set}"), || {
             let program = program(name, set, count, &both())?;
@@ -100,7 +104,7 @@ impl Bench<'_> {
             };
             // A whole program of ten groups, with every set that the figure may be of.
             for &(which, set) in self.sets.figure_8 {
-                let basis = Basis::under(&[FFT_RATE, key_switch, set_chosen(which)]);
+                let basis = Basis::under(&[FFT_RATE, key_switch, (&format!("set {which}"), Some(NO_SET))]);
                 let cell = ("Figure 7a", format!("{name} of set {which}, 640 look-ups: share of XPU in the time"), "%");
                 let long = self.shares(&machine, (name, set, SWEPT));
                 let of_xpu =
@@ -194,7 +198,7 @@ impl Bench<'_> {
         const TABLE: &str = "Figure 8a";
         let base = self.figures()?;
         for &(name, set) in self.sets.figure_8 {
-            let basis = Basis::under(&[FFT_RATE, set_chosen(name)]);
+            let basis = Basis::under(&[FFT_RATE, (&format!("set {name}"), Some(NO_SET))]);
             let mut found = Vec::new();
             for kib in PRIVATE_A1_KIB {
                 let machine = Morphling { private_a1: kib << 10, ..base.clone() };
@@ -230,7 +234,7 @@ impl Bench<'_> {
                     continue;
                 }
                 let cell = format!("set {name}: smallest Private-A1 buffer swept within {words} of the best");
-                let basis = Basis::under(&[FFT_RATE, set_chosen(name), (words, Some(THRESHOLD))]);
+                let basis = Basis::under(&[FFT_RATE, (&format!("set {name}"), Some(NO_SET)), (words, Some(THRESHOLD))]);
                 let reason = "sizes below 1024 KiB are not swept";
                 self.table.beside(ID, (TABLE, cell, "KiB"), smallest, &basis, reason);
             }
@@ -244,7 +248,7 @@ impl Bench<'_> {
         const TABLE: &str = "Figure 8b";
         let base = self.figures()?;
         for &(name, set) in self.sets.figure_8 {
-            let basis = Basis::under(&[FFT_RATE, set_chosen(name)]);
+            let basis = Basis::under(&[FFT_RATE, (&format!("set {name}"), Some(NO_SET))]);
             let mut found: Vec<Result<(f64, f64), RowFailure>> = Vec::new();
             for xpus in XPUS {
                 // 64 ciphertexts share a key, however many rows they lie in (section IV-C).
@@ -273,7 +277,7 @@ impl Bench<'_> {
                     continue;
                 }
                 let cell = format!("set {name}: XPUs whose double gives less than {words} more");
-                let basis = Basis::under(&[FFT_RATE, set_chosen(name), (words, Some(THRESHOLD))]);
+                let basis = Basis::under(&[FFT_RATE, (&format!("set {name}"), Some(NO_SET)), (words, Some(THRESHOLD))]);
                 self.table.beside(
                     ID,
                     (TABLE, cell, "XPUs"),

@@ -43,6 +43,11 @@ impl AutomorphismUnit {
     pub fn latency(shape: Shape) -> u64 {
         Routing::column_count(shape.lanes()) as u64
     }
+
+    /// Bytes of one automorphism's settings: a bit a switch, for each tile.
+    pub fn setting_bytes(shape: Shape) -> f64 {
+        (shape.tiles() * Routing::switch_count(shape.lanes())) as f64 / 8.0
+    }
 }
 
 impl StreamingUnit for AutomorphismUnit {

@@ -79,6 +79,12 @@ impl HadamardUnit {
         4 * lanes * height
     }
 
+    /// Of these the ones that can be at work: two a cell for keys. A diagonal's job is one tile a cycle, so that two of a column do all of it; what those
+    /// of the other cells would do the paper does not say.
+    pub fn multipliers_at_work(lanes: usize, height: usize) -> usize {
+        2 * lanes * height + 2 * lanes
+    }
+
     /// One cycle: what is taken up, and the body and mask of the inner product that leaves; likewise of the partial sums.
     ///
     /// # Panics

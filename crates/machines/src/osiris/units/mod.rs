@@ -13,6 +13,7 @@ pub mod benes;
 mod delay;
 pub mod hadamard;
 pub mod key_generator;
+pub mod limb_extension;
 pub mod ntt;
 #[cfg(test)]
 pub(crate) mod test_support;
@@ -22,6 +23,7 @@ pub use base_conversion::{BaseConversionArray, BaseTable};
 pub use benes::Routing;
 pub use hadamard::{DiagonalProduct, HadamardUnit, KeyProduct};
 pub use key_generator::KeyGenerator;
+pub use limb_extension::LimbExtension;
 pub use ntt::{Direction, NttUnit};
 
 use polyfabric_kernels::RingDegree;

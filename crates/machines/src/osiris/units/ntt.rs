@@ -183,6 +183,13 @@ impl NttUnit {
         table_words(shape) + shape.degree().get() / table_words(shape)
     }
 
+    /// Words of the tables of one limb, of one direction, if each stage has what it reads: stage s multiplies by powers of the root's 2^s-th power, of
+    /// which there are N/2^s. Every stage reads its tables in every cycle, so that none shares them with another.
+    pub fn table_words_by_stage(shape: Shape) -> usize {
+        let stages = shape.degree().log2();
+        (0..stages).map(|stage| (1 << (stages - stage).div_ceil(2)) + (1 << ((stages - stage) / 2))).sum()
+    }
+
     /// Multipliers of a unit of `stages` stages: two in each butterfly.
     pub fn multipliers(lanes: usize, stages: u32) -> usize {
         stages as usize * lanes / 2 * 2

@@ -2,6 +2,7 @@
 
 use super::{DigitWindow, KernelProgram, LimbSet, Op, OpId, OpKind, ValueId, ValueType};
 use polyfabric_kernels::RingDegree;
+use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::rns::{Domain, LimbId};
@@ -257,6 +258,92 @@ impl Site<'_> {
         }
         Ok(())
     }
+
+    fn automorphism(&self, element: GaloisElement) -> Result<ValueType, KernelError> {
+        let [operand] = self.exactly()?;
+        if element.degree() != self.context.degree {
+            let (found, degree) = (element.degree().get(), self.context.degree.get());
+            return Err(self.parameter_error(format!("an automorphism of degree {found} in a ring of {degree}")));
+        }
+        Ok(operand.clone())
+    }
+
+    fn concat(&self) -> Result<ValueType, KernelError> {
+        self.count(!self.operands.is_empty(), "at least one")?;
+        let domain = self.types[0].domain;
+        self.domain(domain)?;
+        let limbs: LimbSet = self.types.iter().flat_map(|value| value.limbs.iter()).collect();
+        if limbs.len() != self.types.iter().map(|value| value.limbs.len()).sum::<usize>() {
+            return Err(self.limbs_error("a limb stands in two operands".to_owned()));
+        }
+        Ok(ValueType { limbs, domain })
+    }
+
+    fn base_conversion(&self, to: &LimbSet) -> Result<ValueType, KernelError> {
+        let [operand] = self.exactly()?;
+        self.domain(Domain::Coefficient)?;
+        self.in_table(to)?;
+        if !to.is_disjoint(&operand.limbs) {
+            return Err(self.limbs_error(format!("the limbs {to} and the operand's {} overlap", operand.limbs)));
+        }
+        Ok(ValueType::coefficient(to.clone()))
+    }
+
+    fn sub_digit(&self, window: &DigitWindow, to: &LimbSet) -> Result<ValueType, KernelError> {
+        let [operand] = self.exactly()?;
+        self.domain(Domain::Coefficient)?;
+        self.in_table(to)?;
+        let &[limb] = operand.limbs.as_slice() else {
+            return Err(self.limbs_error(format!("the operand has the limbs {}, not one", operand.limbs)));
+        };
+        self.window(window, limb)?;
+        Ok(ValueType::coefficient(to.clone()))
+    }
+
+    fn mod_up(&self, digit: &LimbSet, window: Option<&DigitWindow>, to: &LimbSet) -> Result<ValueType, KernelError> {
+        let [operand] = self.exactly()?;
+        self.in_table(to)?;
+        self.in_table(digit)?;
+        self.subset(digit, &operand.limbs, "operand")?;
+        self.subset(digit, to, "result")?;
+        if let Some(window) = window {
+            let &[limb] = digit.as_slice() else {
+                return Err(self.limbs_error(format!("the digit has the limbs {digit}, but windows are of one limb")));
+            };
+            self.window(window, limb)?;
+        }
+        Ok(ValueType::evaluation(to.clone()))
+    }
+
+    fn mod_down(&self, drop: &LimbSet, plaintext_modulus: Option<u64>) -> Result<ValueType, KernelError> {
+        let [operand] = self.exactly()?;
+        self.domain(Domain::Evaluation)?;
+        self.in_table(drop)?;
+        self.subset(drop, &operand.limbs, "operand")?;
+        let rest = operand.limbs.difference(drop);
+        if rest.is_empty() {
+            return Err(self.limbs_error(format!("it drops {drop}, all that there is")));
+        }
+        if let Some(t) = plaintext_modulus {
+            let coprime = |LimbId(limb)| {
+                let modulus = self.context.moduli[usize::from(limb)];
+                modulus.inverse(modulus.reduce(t)).is_some()
+            };
+            if t < 2 || !drop.iter().all(coprime) {
+                return Err(
+                    self.parameter_error(format!("plaintext modulus {t} has no inverse modulo the limbs {drop}"))
+                );
+            }
+        }
+        Ok(ValueType::evaluation(rest))
+    }
+
+    fn plaintext(&self, plaintext: u32) -> Result<(), KernelError> {
+        if plaintext as usize >= self.context.plaintexts {
+            return Err(self.parameter_error(format!("plaintext {plaintext} of {}", self.context.plaintexts)));
+        }
+        Ok(())
+    }
 }
 
 /// The types of the results of an operation.
@@ -283,10 +370,7 @@ pub(super) fn result_types(
         OpKind::Plaintext { plaintext, value } => {
             site.exactly::<0>()?;
             site.in_table(&value.limbs)?;
-            if *plaintext as usize >= context.plaintexts {
-                let problem = format!("plaintext {plaintext} of {}", context.plaintexts);
-                return Err(site.parameter_error(problem));
-            }
+            site.plaintext(*plaintext)?;
             one(value.clone())
         }
         OpKind::Key { limbs, .. } => {
@@ -327,65 +411,17 @@ pub(super) fn result_types(
             site.domain(Domain::Evaluation)?;
             one(ValueType::coefficient(operand.limbs.clone()))
         }
-        OpKind::Automorphism { element } => {
-            let [operand] = site.exactly()?;
-            if element.degree() != context.degree {
-                let (found, degree) = (element.degree().get(), context.degree.get());
-                return Err(site.parameter_error(format!("an automorphism of degree {found} in a ring of {degree}")));
-            }
-            one(operand.clone())
-        }
+        OpKind::Automorphism { element } => one(site.automorphism(*element)?),
         OpKind::SelectLimbs { limbs } => {
             let [operand] = site.exactly()?;
             site.in_table(limbs)?;
             site.subset(limbs, &operand.limbs, "operand")?;
             one(ValueType { limbs: limbs.clone(), domain: operand.domain })
         }
-        OpKind::Concat => {
-            site.count(!operands.is_empty(), "at least one")?;
-            let domain = site.types[0].domain;
-            site.domain(domain)?;
-            let limbs: LimbSet = site.types.iter().flat_map(|value| value.limbs.iter()).collect();
-            if limbs.len() != site.types.iter().map(|value| value.limbs.len()).sum::<usize>() {
-                return Err(site.limbs_error("a limb stands in two operands".to_owned()));
-            }
-            one(ValueType { limbs, domain })
-        }
-        OpKind::BaseConversion { to, .. } => {
-            let [operand] = site.exactly()?;
-            site.domain(Domain::Coefficient)?;
-            site.in_table(to)?;
-            if !to.is_disjoint(&operand.limbs) {
-                return Err(site.limbs_error(format!("the limbs {to} and the operand's {} overlap", operand.limbs)));
-            }
-            one(ValueType::coefficient(to.clone()))
-        }
-        OpKind::SubDigit { window, to } => {
-            let [operand] = site.exactly()?;
-            site.domain(Domain::Coefficient)?;
-            site.in_table(to)?;
-            let &[limb] = operand.limbs.as_slice() else {
-                return Err(site.limbs_error(format!("the operand has the limbs {}, not one", operand.limbs)));
-            };
-            site.window(window, limb)?;
-            one(ValueType::coefficient(to.clone()))
-        }
-        OpKind::ModUp { digit, window, to, .. } => {
-            let [operand] = site.exactly()?;
-            site.in_table(to)?;
-            site.in_table(digit)?;
-            site.subset(digit, &operand.limbs, "operand")?;
-            site.subset(digit, to, "result")?;
-            if let Some(window) = window {
-                let &[limb] = digit.as_slice() else {
-                    return Err(
-                        site.limbs_error(format!("the digit has the limbs {digit}, but windows are of one limb"))
-                    );
-                };
-                site.window(window, limb)?;
-            }
-            one(ValueType::evaluation(to.clone()))
-        }
+        OpKind::Concat => one(site.concat()?),
+        OpKind::BaseConversion { to, .. } => one(site.base_conversion(to)?),
+        OpKind::SubDigit { window, to } => one(site.sub_digit(window, to)?),
+        OpKind::ModUp { digit, window, to, .. } => one(site.mod_up(digit, window.as_ref(), to)?),
         OpKind::InnerProduct { rows, .. } => {
             site.count(!operands.is_empty(), "at least one")?;
             site.count(operands.len() == rows.len(), "one for each row of the key that it names")?;
@@ -393,28 +429,7 @@ pub(super) fn result_types(
             let value = site.same()?;
             Ok(vec![value.clone(), value])
         }
-        OpKind::ModDown { drop, plaintext_modulus, .. } => {
-            let [operand] = site.exactly()?;
-            site.domain(Domain::Evaluation)?;
-            site.in_table(drop)?;
-            site.subset(drop, &operand.limbs, "operand")?;
-            let rest = operand.limbs.difference(drop);
-            if rest.is_empty() {
-                return Err(site.limbs_error(format!("it drops {drop}, all that there is")));
-            }
-            if let Some(t) = *plaintext_modulus {
-                let coprime = |LimbId(limb)| {
-                    let modulus = context.moduli[usize::from(limb)];
-                    modulus.inverse(modulus.reduce(t)).is_some()
-                };
-                if t < 2 || !drop.iter().all(coprime) {
-                    return Err(
-                        site.parameter_error(format!("plaintext modulus {t} has no inverse modulo the limbs {drop}"))
-                    );
-                }
-            }
-            one(ValueType::evaluation(rest))
-        }
+        OpKind::ModDown { drop, plaintext_modulus, .. } => one(site.mod_down(drop, *plaintext_modulus)?),
     }
 }
 

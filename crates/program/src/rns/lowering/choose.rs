@@ -9,7 +9,7 @@ pub const SPARE_BITS: f64 = 1.0;
 
 /// What a program takes with a key switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct KeySwitchCost {
     /// Products of words, by limbs: log2(N)/2 of a transform, one of everything else that multiplies.
     pub word_products: u64,
     /// Bytes of keys that are read, a key as often as it is.
@@ -22,7 +22,7 @@ pub struct Weighed {
     /// Its name.
     pub name: String,
     /// What the program takes with it, or why it is refused.
-    pub outcome: Result<Work, String>,
+    pub outcome: Result<KeySwitchCost, String>,
 }
 
 /// What was chosen.
@@ -87,9 +87,9 @@ pub fn fewest_products<V: ToString, P>(
 }
 
 /// Of a kernel program in a ring of `degree`.
-fn work(counts: &Counts, degree: usize) -> Work {
+fn work(counts: &Counts, degree: usize) -> KeySwitchCost {
     let ops = &counts.limb_ops;
-    Work {
+    KeySwitchCost {
         word_products: ops.ntts() * u64::from(degree.ilog2()) / 2 + ops.multiplies + ops.multiply_adds,
         hint_bytes: ops.key_limbs * (degree * size_of::<u64>()) as u64,
     }

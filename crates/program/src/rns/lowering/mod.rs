@@ -28,7 +28,7 @@ pub use choice::{
     Hoisting, LevelPolicy, MatrixProduct, Relinearisation, Rescaling, RnsLowering, RotationOrder, Search, StepRates,
     StepRule, StepSearch, SumOrder, TriedMatrix, TriedWidth,
 };
-pub use choose::{Cheapest, NoKeySwitch, SPARE_BITS, Weighed, Work, fewest_products};
+pub use choose::{Cheapest, KeySwitchCost, NoKeySwitch, SPARE_BITS, Weighed, fewest_products};
 pub use error::LoweringError;
 pub use key_switch::Digits;
 pub use linear_transform::{BabyStepCosts, PreparedTransform, StepChooser, Steps};

@@ -13,7 +13,7 @@ mod unrolled;
 
 pub use body::{Body, BodyOp, BodyType, BodyValue, Primitive, blind_rotation_body, key_switch_body};
 pub use check::{KernelError, op_name};
-pub use test_polynomial::{Run, TestPolynomial};
+pub use test_polynomial::{ConstantRun, TestPolynomial};
 pub use unrolled::unrolled_rotation_body;
 
 use crate::tfhe::homomorphic::NodeId;

@@ -4,7 +4,7 @@ use polyfabric_kernels::Torus;
 
 /// `length` consecutive coefficients of value `value` (the low torus-width bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Run {
+pub struct ConstantRun {
     /// Number of coefficients, at least 1.
     pub length: u32,
     /// Their value.
@@ -14,25 +14,25 @@ pub struct Run {
 /// The polynomial v of a blind rotation: the result for the phase p / 2N is v_p, and -v_(p - N) from N on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TestPolynomial {
-    runs: Vec<Run>,
+    runs: Vec<ConstantRun>,
 }
 
 impl TestPolynomial {
     /// The polynomial with the given coefficients.
     pub fn from_coefficients(coefficients: impl IntoIterator<Item = u64>) -> Self {
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<ConstantRun> = Vec::new();
         for value in coefficients {
             match runs.last_mut() {
                 Some(run) if run.value == value => run.length += 1,
-                _ => runs.push(Run { length: 1, value }),
+                _ => runs.push(ConstantRun { length: 1, value }),
             }
         }
         Self { runs }
     }
 
     /// The polynomial with the given runs, in order; runs of equal value are merged.
-    pub fn from_runs(given: impl IntoIterator<Item = Run>) -> Self {
-        let mut runs: Vec<Run> = Vec::new();
+    pub fn from_runs(given: impl IntoIterator<Item = ConstantRun>) -> Self {
+        let mut runs: Vec<ConstantRun> = Vec::new();
         for run in given.into_iter().filter(|run| run.length > 0) {
             match runs.last_mut() {
                 Some(last) if last.value == run.value => {
@@ -57,7 +57,7 @@ impl TestPolynomial {
     }
 
     /// The runs, from the constant coefficient up.
-    pub fn runs(&self) -> &[Run] {
+    pub fn runs(&self) -> &[ConstantRun] {
         &self.runs
     }
 
@@ -68,7 +68,7 @@ impl TestPolynomial {
 
     /// The coefficients.
     pub fn coefficients<T: Torus>(&self) -> Vec<T> {
-        let run = |run: &Run| std::iter::repeat_n(T::from_u64(run.value), run.length as usize);
+        let run = |run: &ConstantRun| std::iter::repeat_n(T::from_u64(run.value), run.length as usize);
         self.runs.iter().flat_map(run).collect()
     }
 }

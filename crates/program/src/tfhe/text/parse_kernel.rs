@@ -14,8 +14,8 @@ use super::{TextError, TextErrorCause as Cause, located, parse_matrix};
 use crate::lexer::{Lexer, Place, SyntaxErrorCause};
 use crate::tfhe::homomorphic::{MAX_LENGTH, NodeId};
 use crate::tfhe::kernel::{
-    Body, BodyOp, BodyValue, KernelProgram, Op, OpKind, Output, Primitive, Run, TableChoice, TestPolynomial, ValueId,
-    ValueType,
+    Body, BodyOp, BodyValue, ConstantRun, KernelProgram, Op, OpKind, Output, Primitive, TableChoice, TestPolynomial,
+    ValueId, ValueType,
 };
 use crate::tfhe::lowering::TfheLowering;
 use polyfabric_schemes::tfhe::noise::PhaseRounding;
@@ -102,7 +102,7 @@ fn table(lexer: &mut Lexer<'_>) -> Result<TestPolynomial> {
     let runs = lexer.numbers(|lexer| {
         let length = lexer.integer(1, i128::from(1 << 17))? as u32;
         lexer.expect("x")?;
-        Ok(Run { length, value: lexer.u64()? })
+        Ok(ConstantRun { length, value: lexer.u64()? })
     })?;
     Ok(TestPolynomial::from_runs(runs))
 }

@@ -5,7 +5,7 @@
 
 use super::conversions::{Which, products, table, weight};
 use super::records::{Factor, KeyLimb, Load, Location, Record, Space, Term, quotient, upper_bytes};
-use crate::rns::steps::{Place, PlaintextLimb, Register, Step, Steps, Work};
+use crate::rns::steps::{Place, PlaintextLimb, Register, Step, StepKind, Steps};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -314,34 +314,34 @@ impl Fusion<'_> {
     fn step(&mut self, step: &Step) {
         let operands = &step.operands[..];
         let limb = step.limb;
-        let value = match &step.work {
-            Work::Copy => Waiting::Sum(self.terms(operands[0], MOST_TERMS)),
-            Work::Add => {
+        let value = match &step.kind {
+            StepKind::Copy => Waiting::Sum(self.terms(operands[0], MOST_TERMS)),
+            StepKind::Add => {
                 let mut terms = self.terms(operands[0], MOST_TERMS - 1);
                 terms.extend(self.terms(operands[1], MOST_TERMS - terms.len()));
                 Waiting::Sum(terms)
             }
-            Work::Sub => {
+            StepKind::Sub => {
                 let mut terms = self.terms(operands[0], MOST_TERMS - 1);
                 let subtracted = self.terms(operands[1], MOST_TERMS - terms.len());
                 terms.extend(subtracted.into_iter().map(|term| self.negated(term, limb)));
                 Waiting::Sum(terms)
             }
-            Work::Negate => {
+            StepKind::Negate => {
                 let terms = self.terms(operands[0], MOST_TERMS);
                 Waiting::Sum(terms.into_iter().map(|term| self.negated(term, limb)).collect())
             }
-            Work::Multiply => Waiting::Sum(vec![self.product(step)]),
-            Work::MultiplyAdd => {
+            StepKind::Multiply => Waiting::Sum(vec![self.product(step)]),
+            StepKind::MultiplyAdd => {
                 let mut terms = vec![self.product(step)];
                 terms.extend(self.terms(operands[2], MOST_TERMS - 1));
                 Waiting::Sum(terms)
             }
-            Work::Scale(factor) => {
+            StepKind::Scale(factor) => {
                 let (location, element) = self.factor(operands[0]);
                 Waiting::Sum(vec![Term { factor: Factor::Scaled(location, *factor), negative: false, element }])
             }
-            Work::AddConstant(addend, domain) => {
+            StepKind::AddConstant(addend, domain) => {
                 let factor = match domain {
                     Domain::Evaluation => Factor::Constant(*addend),
                     Domain::Coefficient => Factor::FirstConstant(*addend),
@@ -350,9 +350,9 @@ impl Fusion<'_> {
                 terms.push(Term { factor, negative: false, element: None });
                 Waiting::Sum(terms)
             }
-            Work::Forward => Waiting::Forward(self.load(operands[0])),
-            Work::Inverse => Waiting::Inverse(self.location(operands[0])),
-            Work::Permute(index) => {
+            StepKind::Forward => Waiting::Forward(self.load(operands[0])),
+            StepKind::Inverse => Waiting::Inverse(self.location(operands[0])),
+            StepKind::Permute(index) => {
                 let element = self.steps.permutations[*index as usize].element();
                 // A sum of a few words goes through it word by word.
                 let taken = self.taken(operands[0], |value| match value {
@@ -365,10 +365,10 @@ impl Fusion<'_> {
                 });
                 Waiting::Sum(terms.into_iter().map(|term| term.through(element)).collect())
             }
-            Work::Substitute(element) => {
+            StepKind::Substitute(element) => {
                 Waiting::Loaded(Load::Substituted { source: self.location(operands[0]), element: *element })
             }
-            Work::SubScale(factor) => {
+            StepKind::SubScale(factor) => {
                 let transform = self.taken(operands[1], |value| match value {
                     Waiting::Forward(load) => Ok(load),
                     other => Err(other),
@@ -383,14 +383,14 @@ impl Fusion<'_> {
                     |location, negative| Term { factor: Factor::Scaled(location, *factor), negative, element: None };
                 Waiting::Sum(vec![scaled(a, false), scaled(b, true)])
             }
-            Work::Reduce { from, centred } => {
+            StepKind::Reduce { from, centred } => {
                 let source = self.location(operands[0]);
                 Waiting::Loaded(Load::Reduced { source, from: *from, centred: *centred })
             }
-            Work::SubDigit(window) => {
+            StepKind::SubDigit(window) => {
                 Waiting::Loaded(Load::Digit { source: self.location(operands[0]), window: *window })
             }
-            Work::Key { key, row, part } => {
+            StepKind::Key { key, row, part } => {
                 let location = self.key(KeyLimb { key: *key, row: *row, part: *part, limb, upper_bytes: 0 });
                 let word = Term { factor: Factor::Word(location), negative: false, element: None };
                 if self.uses[step.results[0] as usize] != u32::MAX {
@@ -399,11 +399,11 @@ impl Fusion<'_> {
                 }
                 Waiting::Sum(vec![word])
             }
-            Work::InnerProduct { key, rows } => {
+            StepKind::InnerProduct { key, rows } => {
                 self.inner_product(step, *key, rows);
                 return;
             }
-            Work::Weigh { converter, source, balanced } => {
+            StepKind::Weigh { converter, source, balanced } => {
                 let (weight, shift) = self.steps.converters[*converter as usize].weight(*source as usize);
                 let addend = if *balanced { shift } else { 0 };
                 let values = self.taken(operands[0], |value| match value {
@@ -418,7 +418,7 @@ impl Fusion<'_> {
                 let term = |factor| Term { factor, negative: false, element: None };
                 Waiting::Sum(vec![term(scaled), term(Factor::Constant(addend))])
             }
-            Work::Combine { converter, target, balanced } => {
+            StepKind::Combine { converter, target, balanced } => {
                 // Steps to all targets come one after another.
                 if *target > 0
                     && let Some(Some(Later::Conversion(conversion))) = self.later.last_mut()
@@ -430,7 +430,7 @@ impl Fusion<'_> {
                 self.convert(step, *converter, Which::Sum { balanced: *balanced });
                 return;
             }
-            Work::Convert { converter, .. } => {
+            StepKind::Convert { converter, .. } => {
                 self.convert(step, *converter, Which::Centred);
                 return;
             }

@@ -6,7 +6,7 @@
 use super::Tuning;
 use super::schedule::ExecutionPlan;
 use crate::rns::RunError;
-use crate::rns::steps::{Place, Steps, Work, log2_apart};
+use crate::rns::steps::{Place, StepKind, Steps, log2_apart};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::automorphism::{GaloisElement, ValuePermutation};
 use polyfabric_kernels::base_conversion::{BaseConverter, RnsBasis};
@@ -104,25 +104,31 @@ pub fn efforts(
     let mut add = |effort: Effort, count: usize| *counts.entry(effort).or_default() += count as u64;
     let drawn: Vec<bool> = steps.keys.iter().map(|&key| seeded(key)).collect();
     for step in &steps.steps {
-        match &step.work {
-            Work::Copy | Work::Add | Work::Sub | Work::Negate | Work::AddConstant(..) => add(Effort::Add, 1),
-            Work::Multiply | Work::MultiplyAdd | Work::Scale(_) | Work::SubScale(_) | Work::Weigh { .. } => {
+        match &step.kind {
+            StepKind::Copy | StepKind::Add | StepKind::Sub | StepKind::Negate | StepKind::AddConstant(..) => {
+                add(Effort::Add, 1)
+            }
+            StepKind::Multiply
+            | StepKind::MultiplyAdd
+            | StepKind::Scale(_)
+            | StepKind::SubScale(_)
+            | StepKind::Weigh { .. } => {
                 add(Effort::Multiply, 1);
             }
-            Work::Forward => add(Effort::Forward, 1),
-            Work::Inverse => add(Effort::Inverse, 1),
-            Work::Permute(_) | Work::Substitute(_) => add(Effort::Permute, 1),
-            Work::Reduce { .. } | Work::SubDigit(_) => add(Effort::Reduce, 1),
-            Work::Combine { .. } | Work::Convert { .. } => {
+            StepKind::Forward => add(Effort::Forward, 1),
+            StepKind::Inverse => add(Effort::Inverse, 1),
+            StepKind::Permute(_) | StepKind::Substitute(_) => add(Effort::Permute, 1),
+            StepKind::Reduce { .. } | StepKind::SubDigit(_) => add(Effort::Reduce, 1),
+            StepKind::Combine { .. } | StepKind::Convert { .. } => {
                 add(Effort::Convert, step.operands.len() * step.results.len());
             }
-            Work::InnerProduct { key, rows } => {
+            StepKind::InnerProduct { key, rows } => {
                 add(Effort::KeyProduct, rows.len());
                 if drawn[*key as usize] {
                     add(Effort::Draw, rows.len());
                 }
             }
-            Work::Key { .. } => add(Effort::Add, 1),
+            StepKind::Key { .. } => add(Effort::Add, 1),
         }
     }
     let apart = log2_apart(program, &steps.plaintexts);

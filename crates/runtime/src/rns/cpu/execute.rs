@@ -1,11 +1,11 @@
 //! Runs a schedule.
 
 use super::inner_product::Scratch;
-use super::public::Room;
+use super::public::InUse;
 use super::schedule::{Ahead, Level, Placed, Slot, Task};
 use super::{Arena, Executor};
 use crate::Progress;
-use crate::rns::steps::{Place, Step, Work};
+use crate::rns::steps::{Place, Step, StepKind};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Limb;
@@ -30,7 +30,7 @@ pub(super) enum Words<'b, 'a> {
     Slot(RwLockReadGuard<'b, &'a mut [u64]>),
     Slice(&'b [u64]),
     /// A public polynomial, made where it is used.
-    Made(Room<'b>),
+    Made(InUse<'b>),
     /// One whose values repeat.
     Repeated(AlignedTorus<u64>),
 }
@@ -41,7 +41,7 @@ impl Deref for Words<'_, '_> {
         match self {
             Self::Slot(guard) => guard,
             Self::Slice(words) => words,
-            Self::Made(room) => room,
+            Self::Made(limb) => limb,
             Self::Repeated(words) => words,
         }
     }
@@ -105,11 +105,11 @@ impl Executor {
             cancel::check();
             rest = after;
             let step = &self.steps.steps[placed.step as usize];
-            match &step.work {
-                Work::Convert { converter, conversion } => {
+            match &step.kind {
+                StepKind::Convert { converter, conversion } => {
                     self.convert(*converter as usize, *conversion, step, placed, buffers);
                 }
-                Work::InnerProduct { .. } => {
+                StepKind::InnerProduct { .. } => {
                     let joined = after.iter().take_while(|other| other.joined).count();
                     rest = &after[joined..];
                     let group = &task[task.len() - after.len() - 1..task.len() - rest.len()];
@@ -167,76 +167,78 @@ impl Executor {
                 result.copy_from_slice(&words(0));
             }
         };
-        match &step.work {
-            Work::Copy => load(result),
-            Work::Add => match own {
+        match &step.kind {
+            StepKind::Copy => load(result),
+            StepKind::Add => match own {
                 Some(own) => limb.add_assign(result, &words(1 - own)),
                 None => limb.add(result, &words(0), &words(1)),
             },
-            Work::Sub => match own {
+            StepKind::Sub => match own {
                 Some(0) => limb.sub_assign(result, &words(1)),
                 Some(_) => limb.sub_from_assign(result, &words(0)),
                 None => limb.sub(result, &words(0), &words(1)),
             },
-            Work::Negate => {
+            StepKind::Negate => {
                 load(result);
                 limb.neg_assign(result);
             }
-            Work::Multiply => match own {
+            StepKind::Multiply => match own {
                 Some(own) => limb.multiply_assign(result, &words(1 - own)),
                 None => limb.multiply(result, &words(0), &words(1)),
             },
-            Work::MultiplyAdd => match own {
+            StepKind::MultiplyAdd => match own {
                 Some(_) => limb.multiply_add_assign(result, &words(0), &words(1)),
                 None => limb.multiply_add(result, &words(0), &words(1), &words(2)),
             },
-            Work::Scale(factor) => match own {
+            StepKind::Scale(factor) => match own {
                 Some(_) => limb.scale_assign(result, *factor),
                 None => limb.scale(result, &words(0), *factor),
             },
-            Work::AddConstant(addend, domain) => {
+            StepKind::AddConstant(addend, domain) => {
                 load(result);
                 let reach = if *domain == Domain::Evaluation { result.len() } else { 1 };
                 limb.add_scalar_assign(&mut result[..reach], *addend);
             }
-            Work::Forward => {
+            StepKind::Forward => {
                 load(result);
                 let ntt = self.ring.ntt(step.limb);
                 let ahead = self.ahead(placed, buffers);
                 if placed.open { ntt.forward_begin(result, &[&ahead]) } else { ntt.forward(result) }
             }
-            Work::Inverse => {
+            StepKind::Inverse => {
                 let ntt = self.ring.ntt(step.limb);
                 if own.is_some() { ntt.inverse(result) } else { ntt.inverse_of(&words(0), result) }
             }
-            Work::Weigh { converter, source, balanced } => {
+            StepKind::Weigh { converter, source, balanced } => {
                 load(result);
                 self.steps.converters[*converter as usize].weigh(*source as usize, *balanced, result);
             }
-            Work::Combine { converter, target, balanced } => {
+            StepKind::Combine { converter, target, balanced } => {
                 let weighed: Vec<Words<'_, '_>> = (0..step.operands.len()).map(words).collect();
                 let weighed: Vec<&[u64]> = weighed.iter().map(|words| &words[..]).collect();
                 self.steps.converters[*converter as usize].combine(*target as usize, *balanced, &weighed, result);
             }
-            Work::Permute(index) => self.steps.permutations[*index as usize].apply(&words(0), result, placed.next_use),
-            Work::Substitute(element) => element.apply(limb.modulus(), &words(0), result),
-            Work::SubScale(factor) if placed.finish[1] => {
+            StepKind::Permute(index) => {
+                self.steps.permutations[*index as usize].apply(&words(0), result, placed.next_use)
+            }
+            StepKind::Substitute(element) => element.apply(limb.modulus(), &words(0), result),
+            StepKind::SubScale(factor) if placed.finish[1] => {
                 self.finish_sub_scale(*factor, own, step, placed, buffers, result);
             }
-            Work::SubScale(factor) => match own {
+            StepKind::SubScale(factor) => match own {
                 Some(0) => limb.sub_scale_assign(result, &words(1), *factor),
                 Some(_) => limb.sub_from_scale_assign(result, &words(0), *factor),
                 None => limb.sub_scale(result, &words(0), &words(1), *factor, placed.next_use),
             },
-            Work::Reduce { from, centred: false } => limb.reduce_from(result, &words(0), *from),
-            Work::Reduce { from, centred: true } => limb.reduce_centred_from(result, &words(0), *from),
-            Work::SubDigit(window) => sub_digits(limb, *window, &words(0), result),
-            Work::Key { key, row, part } => {
+            StepKind::Reduce { from, centred: false } => limb.reduce_from(result, &words(0), *from),
+            StepKind::Reduce { from, centred: true } => limb.reduce_centred_from(result, &words(0), *from),
+            StepKind::SubDigit(window) => sub_digits(limb, *window, &words(0), result),
+            StepKind::Key { key, row, part } => {
                 let (key, positions) = &self.keys[*key as usize];
                 key.limb(*part, usize::from(*row), positions[step.limb.index()].unwrap_or(0), result);
             }
             // Done elsewhere.
-            Work::InnerProduct { .. } | Work::Convert { .. } => {}
+            StepKind::InnerProduct { .. } | StepKind::Convert { .. } => {}
         }
     }
 

@@ -6,7 +6,7 @@
 use super::Executor;
 use super::execute::{Buffers, Regions, Words, regions};
 use super::schedule::Placed;
-use crate::rns::steps::{Place, Work};
+use crate::rns::steps::{Place, StepKind};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::expander::UniformStream;
 use polyfabric_kernels::memory::NextUse;
@@ -48,12 +48,12 @@ enum Factors<'b> {
 }
 
 impl Factors<'_> {
-    /// Piece `piece` of `pieces` of the factors of the words `words`, to be fetched.
-    fn piece(&self, words: &Range<usize>, piece: usize, pieces: usize) -> &[u64] {
+    /// Part `part` of `parts` of the factors of the words `words`, to be fetched.
+    fn part(&self, words: &Range<usize>, part: usize, parts: usize) -> &[u64] {
         match self {
             Self::InBlocks { words: all, width, count, .. } => {
                 let [start, length] = [words.start, words.len()].map(|words| words / BLOCK * count * width);
-                &all[start + length * piece / pieces..start + length * (piece + 1) / pieces]
+                &all[start + length * part / parts..start + length * (part + 1) / parts]
             }
             // They have just been made, or are yet to be.
             Self::Apart(_) | Self::Drawn { .. } => &[],
@@ -124,12 +124,12 @@ impl Member<'_, '_> {
 /// What a thread works with beside the buffers.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// Room for the words of keys that are not read as they are stored: no vector of them is in two lines.
+    /// Buffers of the words of keys that are not read as they are stored: no vector of them is in two lines.
     keys: Vec<AlignedTorus<u64>>,
 }
 
 impl Scratch {
-    /// `count` pieces, each as long as it has been needed so far, to be given back.
+    /// `count` buffers, each as long as it has been needed so far, to be given back.
     fn take(&mut self, count: usize) -> Vec<AlignedTorus<u64>> {
         let mut keys = std::mem::take(&mut self.keys);
         keys.resize_with(keys.len().max(count), || AlignedTorus::zeros(0));
@@ -137,22 +137,22 @@ impl Scratch {
     }
 }
 
-/// The first `count` words of `room`, which gets as many.
-fn at_least(room: &mut AlignedTorus<u64>, count: usize) -> &mut [u64] {
-    if room.len() < count {
-        *room = AlignedTorus::zeros(count);
+/// The first `count` words of `buffer`, which gets as many.
+fn at_least(buffer: &mut AlignedTorus<u64>, count: usize) -> &mut [u64] {
+    if buffer.len() < count {
+        *buffer = AlignedTorus::zeros(count);
     }
-    &mut room[..count]
+    &mut buffer[..count]
 }
 
 impl Executor {
     /// The inner products of `group`, which the schedule has put together, those with one key in a row.
     pub(super) fn inner_products(&self, group: &[Placed], buffers: &Buffers<'_>, scratch: &mut Scratch) {
-        if group.iter().all(|placed| self.is_read_in_pieces(self.factors(placed).0)) {
+        if group.iter().all(|placed| self.is_read_by_regions(self.factors(placed).0)) {
             self.together(group, buffers, scratch);
             return;
         }
-        // Keys that have to be expanded take room: one at a time.
+        // Keys that have to be expanded take memory: one at a time.
         for those in group.chunk_by(|a, b| self.factors(a).0 == self.factors(b).0) {
             self.together(those, buffers, scratch);
         }
@@ -160,14 +160,14 @@ impl Executor {
 
     /// The key of an inner product, and its rows.
     fn factors(&self, placed: &Placed) -> (u32, &[u16]) {
-        let Work::InnerProduct { key, rows } = &self.steps.steps[placed.step as usize].work else {
+        let StepKind::InnerProduct { key, rows } = &self.steps.steps[placed.step as usize].kind else {
             unreachable!("a group of inner products")
         };
         (*key, rows)
     }
 
     /// Whether a key is read as it is stored, or drawn, region by region.
-    fn is_read_in_pieces(&self, key: u32) -> bool {
+    fn is_read_by_regions(&self, key: u32) -> bool {
         let key = &self.keys[key as usize].0;
         let stored = |part| key.limb_in_blocks(part, 0).is_some();
         stored(Part::Body) && (stored(Part::Mask) || key.mask_stream(0, 0).is_some())
@@ -207,12 +207,12 @@ impl Executor {
         let shares = sets.len().div_ceil(keys.len());
         for Regions { this, next } in regions(self.program.degree.get(), ntt.region()) {
             for (number, set) in sets.iter_mut().enumerate() {
-                let (share, pieces) = (number / keys.len(), set.digits.len());
-                for (piece, digit) in set.digits.iter_mut().enumerate() {
+                let (share, parts) = (number / keys.len(), set.digits.len());
+                for (part, digit) in set.digits.iter_mut().enumerate() {
                     let Digit::Open(digit) = digit else { continue };
                     let halves = &keys[number % keys.len()].halves;
                     let [bodies, masks] =
-                        halves.each_ref().map(|half| half.piece(&next, share * pieces + piece, shares * pieces));
+                        halves.each_ref().map(|half| half.part(&next, share * parts + part, shares * parts));
                     let (begin, end) = digit.split_at_mut(next.start);
                     let of_digit = &end[..next.len()];
                     ntt.forward_end(&mut begin[this.clone()], this.start, &[bodies, masks, of_digit]);

@@ -110,7 +110,7 @@ pub struct Executor {
     /// Buffers of earlier runs: their pages are there already.
     arenas: Mutex<Vec<Arena>>,
     /// Limbs of public polynomials that were made where they are used: one for each thread.
-    rooms: Mutex<Vec<Made>>,
+    unused: Mutex<Vec<Made>>,
 }
 
 /// The buffers of one run, one after the other.
@@ -169,8 +169,8 @@ impl Executor {
         };
         let outputs = program.outputs.iter().map(|output| program.value(output.value).clone()).collect();
         let program = program.clone();
-        let (arenas, rooms) = (Mutex::default(), Mutex::default());
-        Ok(Self { program, ring, steps, schedule, keys: bound, apart, plaintexts, outputs, pool, arenas, rooms })
+        let (arenas, unused) = (Mutex::default(), Mutex::default());
+        Ok(Self { program, ring, steps, schedule, keys: bound, apart, plaintexts, outputs, pool, arenas, unused })
     }
 
     /// The program.

@@ -6,7 +6,7 @@
 use super::Executor;
 use super::execute::{Buffers, Words};
 use super::schedule::Placed;
-use crate::rns::steps::{Place, PlaintextLimb, Step, Work, plaintext, write_plaintext};
+use crate::rns::steps::{Place, PlaintextLimb, Step, StepKind, plaintext, write_plaintext};
 use polyfabric_kernels::aligned::AlignedTorus;
 use polyfabric_kernels::{cancel, ntt};
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -42,7 +42,7 @@ pub(super) fn prepared(
 }
 
 /// A limb of a public polynomial, made where it is used, and which one. It is given back afterwards: the next use is mostly of the same one, with the
-/// ciphertext's other part, and else the room's pages are there.
+/// ciphertext's other part, and else its pages are there.
 #[derive(Debug, Default)]
 pub(super) struct Made {
     index: Option<u32>,
@@ -52,21 +52,21 @@ pub(super) struct Made {
 }
 
 /// [`Made`] in use.
-pub(super) struct Room<'b> {
+pub(super) struct InUse<'b> {
     made: Made,
-    rooms: &'b Mutex<Vec<Made>>,
+    unused: &'b Mutex<Vec<Made>>,
 }
 
-impl Deref for Room<'_> {
+impl Deref for InUse<'_> {
     type Target = [u64];
     fn deref(&self) -> &[u64] {
         self.made.words.as_deref().map_or(&[], |words| &words[..self.made.length])
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for InUse<'_> {
     fn drop(&mut self) {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(&mut self.made));
+        self.unused.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(&mut self.made));
     }
 }
 
@@ -91,31 +91,31 @@ impl Executor {
     }
 
     /// Limb `index` of the public polynomials, as it was left or made anew.
-    fn made(&self, index: u32) -> Room<'_> {
-        let mut free = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+    fn made(&self, index: u32) -> InUse<'_> {
+        let mut free = self.unused.lock().unwrap_or_else(PoisonError::into_inner);
         let same = free.iter().position(|made| made.index == Some(index));
         // The one that was left first: others may yet be wanted.
         let made = if free.is_empty() { Made::default() } else { free.remove(same.unwrap_or(0)) };
         drop(free);
-        let mut room = Room { made, rooms: &self.rooms };
-        if room.made.index != Some(index) {
+        let mut limb = InUse { made, unused: &self.unused };
+        if limb.made.index != Some(index) {
             // None while it is written over.
-            room.made.index = None;
+            limb.made.index = None;
             let (degree, log2_apart) = (self.program.degree.get(), self.apart[index as usize]);
-            room.made.length = degree >> log2_apart;
-            let words = room.made.words.get_or_insert_with(|| AlignedTorus::zeros(degree));
-            let words = &mut words[..room.made.length];
+            limb.made.length = degree >> log2_apart;
+            let words = limb.made.words.get_or_insert_with(|| AlignedTorus::zeros(degree));
+            let words = &mut words[..limb.made.length];
             write_plaintext(&self.program, &self.ring, self.steps.plaintexts[index as usize], log2_apart, words);
-            room.made.index = Some(index);
+            limb.made.index = Some(index);
         }
-        room
+        limb
     }
 
     /// Which factor of a product is a public polynomial whose values repeat.
     pub(super) fn repeated_factor(&self, step: &Step) -> Option<usize> {
         let repeats = |place: &Place| matches!(*place, Place::Plaintext(index) if self.apart[index as usize] > 0);
-        match step.work {
-            Work::Multiply | Work::MultiplyAdd => step.operands[..2].iter().position(repeats),
+        match step.kind {
+            StepKind::Multiply | StepKind::MultiplyAdd => step.operands[..2].iter().position(repeats),
             _ => None,
         }
     }

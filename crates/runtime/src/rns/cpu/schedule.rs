@@ -8,7 +8,7 @@
 //! Buffers are shared by liveness, and a result takes the buffer of an operand that dies where the operation allows.
 
 use super::Tuning;
-use crate::rns::steps::{Place, Register, Step, Steps, Work};
+use crate::rns::steps::{Place, Register, Step, StepKind, Steps};
 use polyfabric_kernels::memory::NextUse;
 use polyfabric_schemes::rns::LimbId;
 use std::collections::{BTreeMap, HashSet};
@@ -25,7 +25,7 @@ pub(super) struct Placed {
     pub results: Vec<Slot>,
     /// Buffers of the operands; `None` for inputs and plaintexts.
     pub operands: Vec<Option<Slot>>,
-    /// Of a [`Work::Forward`]: whether its last passes are left to the step that uses the result first.
+    /// Of a [`StepKind::Forward`]: whether its last passes are left to the step that uses the result first.
     pub open: bool,
     /// Operands that come from such a step: their last passes are done here, region by region.
     pub finish: Vec<bool>,
@@ -33,7 +33,7 @@ pub(super) struct Placed {
     pub next_use: NextUse,
     /// The words that a later step of the level reads first, to be fetched meanwhile.
     pub ahead: Option<Ahead>,
-    /// Of a [`Work::InnerProduct`]: whether it is done together with the step before.
+    /// Of a [`StepKind::InnerProduct`]: whether it is done together with the step before.
     pub joined: bool,
 }
 
@@ -76,21 +76,21 @@ struct Life {
 }
 
 fn is_conversion(step: &Step) -> bool {
-    matches!(step.work, Work::Convert { .. })
+    matches!(step.kind, StepKind::Convert { .. })
 }
 
-/// Whether `work` may write its result over operand `operand`.
-fn in_place(work: &Work, operand: usize) -> bool {
-    match work {
-        Work::Add | Work::Sub | Work::Multiply | Work::SubScale(_) => operand < 2,
-        Work::MultiplyAdd => operand == 2,
-        Work::Copy
-        | Work::Negate
-        | Work::Scale(_)
-        | Work::AddConstant(..)
-        | Work::Forward
-        | Work::Inverse
-        | Work::Weigh { .. } => operand == 0,
+/// Whether a step of kind `kind` may write its result over operand `operand`.
+fn in_place(kind: &StepKind, operand: usize) -> bool {
+    match kind {
+        StepKind::Add | StepKind::Sub | StepKind::Multiply | StepKind::SubScale(_) => operand < 2,
+        StepKind::MultiplyAdd => operand == 2,
+        StepKind::Copy
+        | StepKind::Negate
+        | StepKind::Scale(_)
+        | StepKind::AddConstant(..)
+        | StepKind::Forward
+        | StepKind::Inverse
+        | StepKind::Weigh { .. } => operand == 0,
         _ => false,
     }
 }
@@ -141,8 +141,13 @@ fn sink(steps: &Steps, levels: &mut [usize]) {
     let mut sinks = vec![false; steps.steps.len()];
     for (index, step) in steps.steps.iter().enumerate() {
         let wordwise = matches!(
-            step.work,
-            Work::Add | Work::Sub | Work::Negate | Work::Multiply | Work::MultiplyAdd | Work::Scale(_)
+            step.kind,
+            StepKind::Add
+                | StepKind::Sub
+                | StepKind::Negate
+                | StepKind::Multiply
+                | StepKind::MultiplyAdd
+                | StepKind::Scale(_)
         );
         sinks[index] = wordwise
             && step.operands.iter().all(|operand| match *operand {
@@ -207,8 +212,8 @@ fn grouped(steps: &Steps, mut rest: Vec<usize>, most: usize) -> Vec<Vec<usize>> 
 
 /// The key of an inner product.
 fn product_key(steps: &Steps, index: usize) -> Option<u32> {
-    match steps.steps[index].work {
-        Work::InnerProduct { key, .. } => Some(key),
+    match steps.steps[index].kind {
+        StepKind::InnerProduct { key, .. } => Some(key),
         _ => None,
     }
 }
@@ -294,14 +299,14 @@ fn open_transforms(steps: &Steps, levels: &[usize], order: &[usize]) -> Vec<bool
     let is_open = |(index, step): (usize, &Step)| {
         let register = step.results[0];
         let Some(user) = first[register as usize] else { return false };
-        if !matches!(step.work, Work::Forward) || levels[user] != levels[index] {
+        if !matches!(step.kind, StepKind::Forward) || levels[user] != levels[index] {
             return false;
         }
         let user = &steps.steps[user];
         let mut places = user.operands.iter().enumerate().filter(|&(_, &place)| place == Place::Register(register));
-        match (&user.work, places.next(), places.next()) {
-            (Work::InnerProduct { .. }, Some(_), None) => true,
-            (Work::SubScale(_), Some((place, _)), None) => place == 1,
+        match (&user.kind, places.next(), places.next()) {
+            (StepKind::InnerProduct { .. }, Some(_), None) => true,
+            (StepKind::SubScale(_), Some((place, _)), None) => place == 1,
             _ => false,
         }
     };
@@ -331,11 +336,11 @@ fn fetch_ahead<'a>(steps: &Steps, level: impl Iterator<Item = &'a mut Placed>) {
     let mut carriers: Vec<&mut Placed> = Vec::new();
     for placed in level {
         let step = &steps.steps[placed.step as usize];
-        let reads = match step.work {
-            Work::Forward | Work::Inverse => &step.operands[..1],
+        let reads = match step.kind {
+            StepKind::Forward | StepKind::Inverse => &step.operands[..1],
             // What is subtracted from comes region by region.
-            Work::SubScale(_) => &[],
-            Work::InnerProduct { .. } | Work::Convert { .. } => {
+            StepKind::SubScale(_) => &[],
+            StepKind::InnerProduct { .. } | StepKind::Convert { .. } => {
                 carriers.clear();
                 &[]
             }
@@ -352,7 +357,7 @@ fn fetch_ahead<'a>(steps: &Steps, level: impl Iterator<Item = &'a mut Placed>) {
             }
         }
         written.extend(placed.results.iter().copied());
-        if placed.open || placed.finish.contains(&true) && matches!(step.work, Work::SubScale(_)) {
+        if placed.open || placed.finish.contains(&true) && matches!(step.kind, StepKind::SubScale(_)) {
             carriers.push(placed);
         }
     }
@@ -503,7 +508,7 @@ fn place(
             dying.push((position, register));
         }
     }
-    if matches!(step.work, Work::SubScale(_)) {
+    if matches!(step.kind, StepKind::SubScale(_)) {
         // What is subtracted has just been made, and is in the cache.
         dying.reverse();
     }
@@ -513,7 +518,7 @@ fn place(
         let slot = slots[register as usize].unwrap_or_else(|| {
             let reusable = dying.iter().position(|&(position, register)| {
                 let once = step.operands.iter().filter(|&&operand| operand == Place::Register(register)).count() == 1;
-                lives[register as usize].one_task && once && in_place(&step.work, position)
+                lives[register as usize].one_task && once && in_place(&step.kind, position)
             });
             match reusable {
                 Some(found) => {

@@ -59,11 +59,11 @@ impl Blocks {
         let share = count.div_ceil(self.threads);
         // Blocks of equal size: 64 ciphertexts in blocks of at most 40 are two of 32.
         let block = share.div_ceil(share.div_ceil(self.fitting).max(1)).max(1);
-        if self.bundled(block) > 0 { block.next_multiple_of(LANE_BATCH).min(share) } else { block }
+        if self.batched(block) > 0 { block.next_multiple_of(LANE_BATCH).min(share) } else { block }
     }
 
     /// How many of `count` ciphertexts of a block are taken in batches across lanes.
-    pub fn bundled(&self, count: usize) -> usize {
+    pub fn batched(&self, count: usize) -> usize {
         if self.lane_batches { count / LANE_BATCH * LANE_BATCH } else { 0 }
     }
 
@@ -72,8 +72,8 @@ impl Blocks {
         let block = self.of(count);
         let blocks = [block.min(count), count % block];
         Forms {
-            alone: blocks.iter().any(|&count| self.bundled(count) < count),
-            together: blocks.iter().any(|&count| self.bundled(count) > 0),
+            alone: blocks.iter().any(|&count| self.batched(count) < count),
+            together: blocks.iter().any(|&count| self.batched(count) > 0),
         }
     }
 }

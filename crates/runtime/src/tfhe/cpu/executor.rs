@@ -185,15 +185,15 @@ impl<'k, T: Torus> Executor<'k, T> {
             rotate(table(c), 2 * degree - exponents[size - 1] as usize, body);
         }
         let count = exponents.len() / size;
-        let bundled = self.blocks.bundled(count);
+        let batched = self.blocks.batched(count);
         let mut workspace = self.product.workspace();
-        let mut lane_batch_workspace = if bundled > 0 { self.product.lane_batch_workspace() } else { None };
+        let mut lane_batch_workspace = if batched > 0 { self.product.lane_batch_workspace() } else { None };
         let bits = self.key.unrolling().bits() as usize;
         let mut patterns = Vec::with_capacity(LANE_BATCH * self.key.unrolling().patterns());
         // The last group of secret bits may be smaller, and have fewer patterns.
         let (of_lane_batches, of_one) = (self.iteration_len(true), self.iteration_len(false));
         let (mut keys_together, mut keys_alone) = (keys.together.chunks(of_lane_batches), keys.alone.chunks(of_one));
-        let lone = count - bundled == 1;
+        let lone = count - batched == 1;
         for (index, first) in (0..size - 1).step_by(bits).enumerate() {
             cancel::check();
             let group = first..(first + bits).min(size - 1);
@@ -202,11 +202,11 @@ impl<'k, T: Torus> Executor<'k, T> {
             // Each batch across lanes fetches its share of their next key, and each single ciphertext of theirs. One that has the key for itself reads it in the
             // middle of an iteration: what it fetches runs ahead of that by a part, or two whole keys would wait in the second-level cache.
             let next = (index + 1) * of_lane_batches;
-            let mut shares_together = shares(keys.together, next..next + of_lane_batches, bundled / LANE_BATCH);
+            let mut shares_together = shares(keys.together, next..next + of_lane_batches, batched / LANE_BATCH);
             let next = index * of_one + if lone { of_one / 4 } else { of_one };
-            let mut shares_alone = shares(keys.alone, next..next + of_one, count - bundled);
-            let (together, alone) = accumulators.split_at_mut(bundled * glwe);
-            let (exponents_together, exponents_alone) = exponents.split_at(bundled * size);
+            let mut shares_alone = shares(keys.alone, next..next + of_one, count - batched);
+            let (together, alone) = accumulators.split_at_mut(batched * glwe);
+            let (exponents_together, exponents_alone) = exponents.split_at(batched * size);
             if let Some(workspace) = &mut lane_batch_workspace {
                 let lane_batches = together.chunks_exact_mut(LANE_BATCH * glwe);
                 for (accumulators, exponents) in lane_batches.zip(exponents_together.chunks_exact(LANE_BATCH * size)) {

@@ -27,17 +27,17 @@ impl<T: Torus> Executor<'_, T> {
         inputs: &BTreeMap<String, LweBatch<T>>,
         progress: &dyn Progress,
     ) -> Result<BTreeMap<String, LweBatch<T>>, RunError> {
-        operations::run(&Run { executor: self, progress }, program, self.key, inputs)
+        operations::run(&CpuRun { executor: self, progress }, program, self.key, inputs)
     }
 }
 
 /// One run, and who hears of it.
-struct Run<'e, 'k, T> {
+struct CpuRun<'e, 'k, T> {
     executor: &'e Executor<'k, T>,
     progress: &'e dyn Progress,
 }
 
-impl<T: Torus> Batches<T> for Run<'_, '_, T> {
+impl<T: Torus> Batches<T> for CpuRun<'_, '_, T> {
     type Lwe = LweBatch<T>;
     type Exponents = Vec<u32>;
     type Glwe = AlignedTorus<T>;

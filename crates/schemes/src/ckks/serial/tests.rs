@@ -192,7 +192,9 @@ fn every_damaged_byte_is_found() {
         bytes(&bootstrapping),
         bytes(&evaluation_keys(&bootstrapping, &BOOTSTRAPPING)),
     ] {
-        for place in (0..1_500).chain((1_500..whole.len()).step_by(4_001)) {
+        // Each reading of a large file forms its checksum anew: such a file, whose head is as that of the others, has fewer places.
+        let (near, far) = if whole.len() < 1 << 20 { (1, 4_001) } else { (11, whole.len() / 100) };
+        for place in (0..1_500).step_by(near).chain((1_500..whole.len()).step_by(far)) {
             let mut damaged = whole.clone();
             damaged[place.min(whole.len() - 1)] ^= 0x82;
             assert!(read::<EvaluationKeys>(&damaged).is_err(), "byte {place}");

@@ -10,6 +10,8 @@ mod memory;
 mod waits;
 
 use super::Checked;
+use super::content::Content;
+use super::diagnose::not_empty;
 use super::plan::{hold_event, hold_resources, malformed};
 use super::replay::waited_for;
 use super::state::NEVER;
@@ -74,6 +76,7 @@ impl Ready {
 struct Busy {
     until: i64,
     holder: Option<(OpRef, i64)>,
+    content: Content,
 }
 
 /// An event whose accesses are not all done.
@@ -131,7 +134,7 @@ impl<'a> Judge<'a> {
         Ok(Self {
             list,
             resources,
-            busy: vec![Busy { until: 0, holder: None }; resources.len()],
+            busy: vec![Busy { until: 0, holder: None, content: Content::NONE }; resources.len()],
             memories,
             cells: vec![Held::EMPTY; cells],
             by_value: HashMap::new(),
@@ -187,6 +190,12 @@ impl<'a> Judge<'a> {
         if start < busy.until {
             return Err(self.unit_busy(index, busy));
         }
+        let kind = &self.resources.kinds[usize::from(event.op.kind.0)];
+        let legal = busy.content.legal_start(kind);
+        if start < legal {
+            let holder = busy.holder.map(|(op, start)| self.named(event.resource, op, start)).unwrap_or_default();
+            return Err(not_empty((self.describe(index), start), (holder, busy.content), kind));
+        }
         self.events += 1;
         if let Some(waits) = &mut self.waits {
             let on_wire = event
@@ -194,9 +203,14 @@ impl<'a> Judge<'a> {
                 .iter()
                 .chain(&event.writes)
                 .any(|access| matches!(self.memories[access.place.memory.0 as usize], Memory::Wire(_)));
-            waits.start(self.resources, event, index, start - busy.until, busy.holder.is_none(), on_wire);
+            let gap = (start - busy.until, legal - busy.until);
+            waits.start(self.resources, event, index, gap, busy.holder.is_none(), on_wire);
         }
-        self.busy[resource] = Busy { until: start + occupancy, holder: Some((event.op, start)) };
+        self.busy[resource] = Busy {
+            until: start + occupancy,
+            holder: Some((event.op, start)),
+            content: busy.content.with(kind, event, start),
+        };
         if self.fetches {
             match resource.checked_sub(self.resources.units.len()) {
                 Some(channel) => self.transfers[channel].push((start as u64, (start + occupancy) as u64)),
@@ -448,7 +462,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn unit_busy(&self, index: usize, Busy { until, holder }: Busy) -> Violation {
+    fn unit_busy(&self, index: usize, Busy { until, holder, .. }: Busy) -> Violation {
         let InFlight { resource, start, .. } = self.in_flight[index];
         let holder = holder.map(|(op, start)| self.named(resource, op, start)).unwrap_or_default();
         let event = self.describe(index);

@@ -78,8 +78,16 @@ impl Waits {
         }
     }
 
-    /// An event starts, `gap` cycles after its unit was free.
-    pub fn start(&mut self, resources: &Resources, event: &Event, index: usize, gap: i64, opens: bool, on_wire: bool) {
+    /// An event starts, `gap` cycles after its unit was free; so many of them it had to wait for what was in the unit.
+    pub fn start(
+        &mut self,
+        resources: &Resources,
+        event: &Event,
+        index: usize,
+        (gap, drained): (i64, i64),
+        opens: bool,
+        on_wire: bool,
+    ) {
         let resource = event.resource.0 as usize;
         self.started += 1;
         let number = self.started;
@@ -87,7 +95,7 @@ impl Waits {
             (Some(run), _) => run.blame.cause.then(Stall::Slack, run.blame.slack).then(Stall::Busy, run.cycles),
             (None, _) => Cause::always(Stall::Busy),
         };
-        let blame = Blame { slack: gap, cause };
+        let blame = Blame { slack: gap, cause }.behind(drained);
         let cycles = i64::from(event.occupancy);
         let again = !opens && gap == 0;
         self.runs[resource] = match self.runs[resource] {

@@ -10,6 +10,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::sync::Arc;
 
+/// The adder's operation that it has to be set up anew for.
+const OTHERWISE: KindId = KindId(3);
+
 fn classes() -> Vec<String> {
     ["multiplier", "adder", "channel"].map(String::from).to_vec()
 }
@@ -74,27 +77,32 @@ struct Shape {
     stray_rounds: u64,
     stray_period: u64,
     token: bool,
+    /// Whether the adder has to be set up anew for stray events.
+    modes: bool,
     read_bytes: f64,
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
     let loops = (1..7u64, 1..12u64, 4..8i64, -3..30i64, 0..3i64);
     let stray = (0..300i64, any::<bool>(), 0..3u64, 1..9u64, 4..40u64);
-    (loops, stray, any::<bool>(), 7..14u8, 0..3u64).prop_map(|(loops, stray, token, read_bytes, alone)| Shape {
-        groups: loops.0,
-        alone,
-        pairs: loops.1,
-        period: loops.2,
-        group_gap: loops.3,
-        key_lead: loops.4,
-        stray_start: stray.0,
-        stray_unit: stray.1,
-        stray_offset: 80 + 16 * stray.2,
-        stray_rounds: stray.3,
-        stray_period: stray.4,
-        token,
-        read_bytes: f64::from(read_bytes),
-    })
+    (loops, stray, any::<[bool; 2]>(), 7..14u8, 0..3u64).prop_map(
+        |(loops, stray, [token, modes], read_bytes, alone)| Shape {
+            groups: loops.0,
+            alone,
+            pairs: loops.1,
+            period: loops.2,
+            group_gap: loops.3,
+            key_lead: loops.4,
+            stray_start: stray.0,
+            stray_unit: stray.1,
+            stray_offset: 80 + 16 * stray.2,
+            stray_rounds: stray.3,
+            stray_period: stray.4,
+            token,
+            modes,
+            read_bytes: f64::from(read_bytes),
+        },
+    )
 }
 
 fn with_ciphertext(mut event: Event) -> Event {
@@ -151,7 +159,11 @@ fn build(shape: &Shape) -> Schedule {
     }
     builder.repeat(shape.stray_start, shape.stray_rounds, shape.stray_period, Shift::default(), |builder| {
         let resource = if shape.stray_unit { ADDER } else { MULTIPLIER };
-        let kind = if shape.stray_unit { ADD } else { MULTIPLY };
+        let kind = match (shape.stray_unit, shape.modes) {
+            (false, _) => MULTIPLY,
+            (true, false) => ADD,
+            (true, true) => OTHERWISE,
+        };
         let mut stray = event(resource, kind, 0, Value::NONE);
         stray.occupancy = 4;
         stray.writes.push(Access { bytes: 1, ..stream(BUFFER, shape.stray_offset, value(SUM, Value::NONE), 4) });
@@ -160,6 +172,12 @@ fn build(shape: &Shape) -> Schedule {
     let mut schedule = builder.finish();
     if let MemoryKind::OnChip { read_bytes_per_cycle, .. } = &mut schedule.resources.memories[1].kind {
         *read_bytes_per_cycle = shape.read_bytes;
+    }
+    if shape.modes {
+        let add = &mut schedule.resources.kinds[usize::from(ADD.0)];
+        add.mode = Some(Mode(0));
+        let otherwise = OpKind { name: "add otherwise".to_owned(), mode: Some(Mode(1)), latency: 4, ..add.clone() };
+        schedule.resources.kinds.push(otherwise);
     }
     schedule
 }
@@ -198,6 +216,7 @@ fn nested_loops_are_skipped() {
         stray_rounds: 1,
         stray_period: 4,
         token: true,
+        modes: false,
         read_bytes: 8.0,
     };
     let schedule = build(&shape);

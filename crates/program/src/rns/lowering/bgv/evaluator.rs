@@ -226,6 +226,31 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.switch_scaled(value, limbs, 1)
     }
 
+    /// The factor that is `factor` if it is multiplied by `divisor`.
+    ///
+    /// # Errors
+    /// [`BgvError::Factor`] unless `divisor` is prime to t.
+    pub fn quotient(&self, factor: u64, divisor: u64) -> Result<u64> {
+        let inverse = self.t.inverse(divisor).ok_or(BgvError::Factor { op: self.at, t: self.t.value() })?;
+        Ok(self.t.multiply(factor, inverse))
+    }
+
+    /// `value` switched to the first `limbs` limbs, with two parts, and with `factor`: it is multiplied before it is divided.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn switch_with_factor(&mut self, value: &BgvValue, limbs: usize, factor: u64) -> Result<BgvValue> {
+        let dropped = LimbSet::range(limbs.min(value.state.limbs) as u16..value.state.limbs as u16);
+        let Scale::Factor(divided) = self.chain.divided(Scale::Factor(value.state.factor), &dropped) else {
+            return Err(BgvError::NotBgv);
+        };
+        let t = self.smaller(value.state.log2_t);
+        let scale = t.centre(t.reduce(self.quotient(factor, divided)?));
+        let noise = value.state.noise.scale(log2(scale));
+        self.checked(BgvValue { state: State { noise, ..value.state }, parts: Vec::new() })?;
+        self.switch_scaled(value, limbs, scale)
+    }
+
     /// `value`·`scale`, switched.
     fn switch_scaled(&mut self, value: &BgvValue, limbs: usize, scale: i64) -> Result<BgvValue> {
         if limbs >= value.state.limbs {
@@ -433,8 +458,20 @@ impl<'l, 'a> Evaluator<'l, 'a> {
         self.product(a, a, true)
     }
 
+    /// a·b over the first `limbs` limbs, with three parts, of two different ciphertexts.
+    ///
+    /// # Errors
+    /// [`BgvError::Noise`].
+    pub fn multiply_over(&mut self, a: &BgvValue, b: &BgvValue, limbs: usize) -> Result<BgvValue> {
+        let limbs = limbs.min(a.state.limbs).min(b.state.limbs);
+        self.product_as(a, b, false, self.rules.product_over(a.state, b.state, false, limbs))
+    }
+
     fn product(&mut self, a: &BgvValue, b: &BgvValue, square: bool) -> Result<BgvValue> {
-        let target = self.rules.product(a.state, b.state, square);
+        self.product_as(a, b, square, self.rules.product(a.state, b.state, square))
+    }
+
+    fn product_as(&mut self, a: &BgvValue, b: &BgvValue, square: bool, target: State) -> Result<BgvValue> {
         let a = self.switch(a, target.limbs)?;
         let b = if square { a.clone() } else { self.switch(b, target.limbs)? };
         self.count(if square { "square" } else { "multiply" }, target.limbs);

@@ -7,6 +7,9 @@ use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::bgv::Noise;
 use std::collections::BTreeMap;
 
+/// Bits by which a sum of two products may have more noise than one of them: one is what two alike have.
+const ALIKE: f64 = 1.25;
+
 /// Σ_d diagonal_d·rotate(a, d): rotations of one ciphertext, which share its digits. `sizes` are those of the diagonals.
 pub fn linear_transform(
     evaluator: &mut Evaluator<'_, '_>,
@@ -29,6 +32,7 @@ pub fn linear_transform(
 }
 
 /// Powers of one ciphertext, each of the least depth: x^i = x^(2^k)·x^(i − 2^k) with 2^k the largest power of two below i.
+#[derive(Clone)]
 struct Powers {
     known: BTreeMap<usize, BgvValue>,
     /// With two parts, over so many limbs: what several sums of multiples read is relinearised and switched once.
@@ -99,7 +103,8 @@ impl Powers {
 /// Σ_i c_i·a^i, coefficients modulo t.
 ///
 /// Baby steps a, …, a^(k−1), giant steps a^k, a^2k, a^4k, …: a block of k coefficients is a sum of integer multiples, and
-/// halves of the polynomial are joined by a giant step (M. Paterson, L. Stockmeyer, SIAM J. Comput. 2, 1973).
+/// halves of the polynomial are joined by a giant step (M. Paterson, L. Stockmeyer, SIAM J. Comput. 2, 1973). The lower half is made over the
+/// limbs of the product that it is added to, where noise allows it, so that their sum alone is relinearised.
 pub fn polynomial(
     evaluator: &mut Evaluator<'_, '_>,
     a: &BgvValue,
@@ -126,6 +131,20 @@ pub fn polynomial(
     }
 }
 
+/// Coefficients by their powers, without the constant one and without zeros.
+fn terms(coefficients: &[i64]) -> Vec<(usize, i64)> {
+    coefficients.iter().copied().enumerate().skip(1).filter(|&(_, c)| c != 0).collect()
+}
+
+/// The largest giant step below the length splits the polynomial.
+fn giant_step(coefficients: &[i64], baby: usize) -> usize {
+    let mut giant = baby;
+    while 2 * giant < coefficients.len() {
+        giant *= 2;
+    }
+    giant
+}
+
 /// The value of the polynomial without its constant coefficient, if there is more, and that coefficient. `once` is said of a polynomial
 /// that is a single block.
 fn block(
@@ -136,33 +155,94 @@ fn block(
     once: bool,
 ) -> Result<(Option<BgvValue>, i64)> {
     if coefficients.len() <= baby {
-        let terms: Vec<(usize, i64)> =
-            coefficients.iter().copied().enumerate().skip(1).filter(|&(_, c)| c != 0).collect();
-        return Ok((powers.combine(evaluator, &terms, once)?, coefficients.first().copied().unwrap_or(0)));
+        let sum = powers.combine(evaluator, &terms(coefficients), once)?;
+        return Ok((sum, coefficients.first().copied().unwrap_or(0)));
     }
-    // The largest giant step below the length splits the polynomial.
-    let mut giant = baby;
-    while 2 * giant < coefficients.len() {
-        giant *= 2;
-    }
+    let giant = giant_step(coefficients, baby);
     let (low, high) = coefficients.split_at(giant);
-    let (low, constant) = block(evaluator, powers, low, baby, once)?;
     let (high, lead) = block(evaluator, powers, high, baby, once)?;
     let product = match (high, lead) {
         (None, 0) => None,
         (None, lead) => powers.combine(evaluator, &[(giant, lead)], true)?,
         (Some(high), lead) => {
-            let high = match lead {
-                0 => high,
-                lead => evaluator.add_public(&high, &Values::integer(&[lead]), false)?,
-            };
+            let high = with_constant(evaluator, high, lead)?;
             let power = powers.get(evaluator, giant)?;
             Some(evaluator.multiply(&power, &high)?)
         }
     };
-    let sum = match (product, low) {
-        (Some(product), Some(low)) => Some(evaluator.add(&product, &low, false)?),
-        (one, other) => one.or(other),
+    let Some(product) = product else { return block(evaluator, powers, low, baby, once) };
+    let constant = low[0];
+    let joined = if low.len() > baby { joining(evaluator, powers, low, baby, &product)? } else { None };
+    let low = match joined {
+        Some(low) => Some(low),
+        None => block(evaluator, powers, low, baby, once)?.0,
     };
-    Ok((sum, constant))
+    let sum = match low {
+        Some(low) => evaluator.add(&product, &low, false)?,
+        None => product,
+    };
+    Ok((Some(sum), constant))
+}
+
+fn with_constant(evaluator: &mut Evaluator<'_, '_>, value: BgvValue, constant: i64) -> Result<BgvValue> {
+    match constant {
+        0 => Ok(value),
+        constant => evaluator.add_public(&value, &Values::integer(&[constant]), false),
+    }
+}
+
+/// The polynomial without its constant coefficient, over the limbs of `product` and with its factor, if that leaves the sum of both no more than
+/// [`ALIKE`] bits above the product's noise. A product is then not relinearised: their sum will be, once for both.
+fn joining(
+    evaluator: &mut Evaluator<'_, '_>,
+    powers: &mut Powers,
+    coefficients: &[i64],
+    baby: usize,
+    product: &BgvValue,
+) -> Result<Option<BgvValue>> {
+    let (limbs, factor) = (product.state.limbs, product.state.factor);
+    // Tried on states alone.
+    let mut dry = Evaluator::dry(evaluator.chain(), evaluator.rules())?;
+    let tried = beside(&mut dry, &mut powers.clone(), coefficients, baby, limbs, factor);
+    let fits = |found: &BgvValue| {
+        let sum = product.state.noise.plus(found.state.noise);
+        found.state.limbs == limbs && sum.bound <= product.state.noise.bound + ALIKE
+    };
+    match tried {
+        Ok(Some(found)) if fits(&found) => beside(evaluator, powers, coefficients, baby, limbs, factor),
+        _ => Ok(None),
+    }
+}
+
+/// The polynomial without its constant coefficient over `limbs` limbs and with `factor`: what is multiplied is switched before.
+fn beside(
+    evaluator: &mut Evaluator<'_, '_>,
+    powers: &mut Powers,
+    coefficients: &[i64],
+    baby: usize,
+    limbs: usize,
+    factor: u64,
+) -> Result<Option<BgvValue>> {
+    if coefficients.len() <= baby {
+        let sum = powers.combine(evaluator, &terms(coefficients), false)?;
+        return sum.map(|sum| evaluator.switch_with_factor(&sum, limbs, factor)).transpose();
+    }
+    let giant = giant_step(coefficients, baby);
+    let (low, high) = coefficients.split_at(giant);
+    let power = powers.over(evaluator, giant, limbs)?;
+    let product = match block(evaluator, powers, high, baby, false)? {
+        (None, 0) => None,
+        (None, lead) => Some(evaluator.times_with_factor(&power, lead, factor)?),
+        (Some(high), lead) => {
+            let high = with_constant(evaluator, high, lead)?;
+            let rest = evaluator.quotient(factor, power.state.factor)?;
+            let high = evaluator.switch_with_factor(&high, limbs, rest)?;
+            Some(evaluator.multiply_over(&power, &high, limbs)?)
+        }
+    };
+    let low = beside(evaluator, powers, low, baby, limbs, factor)?;
+    match (product, low) {
+        (Some(product), Some(low)) => Ok(Some(evaluator.add(&product, &low, false)?)),
+        (one, other) => Ok(one.or(other)),
+    }
 }

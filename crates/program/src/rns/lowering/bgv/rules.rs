@@ -164,10 +164,14 @@ impl Rules {
 
     /// The product of `a` and `b`, over as many limbs as leave most room, the fewest of those.
     pub fn product(&self, a: State, b: State, square: bool) -> State {
-        self.roomiest(a.limbs.min(b.limbs), |limbs| {
-            let (a, b) = (self.switched(a, limbs), self.switched(b, limbs));
-            State { noise: self.model.multiply(a.noise, b.noise, square), limbs, quadratic: true, ..a }
-        })
+        self.roomiest(a.limbs.min(b.limbs), |limbs| self.product_over(a, b, square, limbs))
+    }
+
+    /// The product of `a` and `b` over the first `limbs` limbs, which both have.
+    #[must_use]
+    pub fn product_over(&self, a: State, b: State, square: bool, limbs: usize) -> State {
+        let (a, b) = (self.switched(a, limbs), self.switched(b, limbs));
+        State { noise: self.model.multiply(a.noise, b.noise, square), limbs, quadratic: true, ..a }
     }
 
     /// The product of `a` with something public: `product` says what becomes of the noise.

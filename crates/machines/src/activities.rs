@@ -1,0 +1,42 @@
+//! What the components of a machine file name as their activity is looked for when the file is read, not when a program is first timed.
+
+use crate::contract::options::Given;
+use crate::contract::{MachineError, Programs};
+use crate::engine::SimulationError;
+use crate::engine::description::Description;
+use crate::engine::energy::expect_activities;
+use crate::engine::schedule::Resources;
+use crate::registry;
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
+use polyfabric_schemes::tfhe::sets;
+
+/// log2 of the ring degrees that a machine may be for.
+const RINGS: [u32; 7] = [10, 11, 12, 13, 14, 15, 16];
+
+/// Whether all that the components of `machine` name as their activity is there, for some set or ring that it takes. Where a figure is unknown, and what
+/// follows from it too, nobody can tell.
+///
+/// # Errors
+/// [`MachineError::Simulation`] with the name, and those that are there.
+pub fn expect(machine: &Description) -> Result<(), MachineError> {
+    if machine.components().iter().all(|part| part.activity.is_empty()) {
+        return Ok(());
+    }
+    let found: Box<dyn Iterator<Item = Resources>> = match registry::of(machine)?.programs() {
+        Programs::Torus(mapper) => {
+            Box::new(sets::all().filter_map(move |(_, parameters)| mapper.resources(machine, parameters).ok()))
+        }
+        Programs::Residue(mapper) => Box::new(RINGS.into_iter().filter_map(move |log2_degree| {
+            let shape = Shape { log2_degree, limbs: 1, special: 0, ciphertexts: 1, rounds: 1 };
+            mapper.resources(machine, &build(Operation::Ntt, shape).ok()?, &Given::new()).ok()
+        })),
+    };
+    let mut first = None;
+    for resources in found {
+        match expect_activities(machine, &resources) {
+            Ok(()) => return Ok(()),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    first.map_or(Ok(()), |error| Err(SimulationError::from(error).into()))
+}

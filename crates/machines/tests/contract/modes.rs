@@ -1,0 +1,194 @@
+//! Is a unit that has to be set up anew empty first, on every machine whose operations have modes?
+
+use crate::residue_family::Listed;
+use crate::{all_machines, rounds, torus_machines};
+use polyfabric_machines::contract::options::Given;
+use polyfabric_machines::contract::rounds::WholeRounds;
+use polyfabric_machines::contract::{Programs, residue, torus};
+use polyfabric_machines::engine::checker::{Hazard, Violation, check, check_every_round};
+use polyfabric_machines::engine::description::Description;
+use polyfabric_machines::engine::list::Source;
+use polyfabric_machines::engine::schedule::{
+    Event, Item, KindId, OpRef, Repeat, Resource, Resources, Schedule, Shift, Value,
+};
+use polyfabric_machines::registry::of;
+use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, Round, Rounds, ValueType};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+fn has_modes(resources: &Resources) -> bool {
+    resources.kinds.iter().any(|kind| kind.mode.is_some())
+}
+
+/// Changes of modulus to as many limbs as there are, and to one less.
+fn changes_of_modulus() -> Arc<KernelProgram> {
+    let (ring, gadget) = rounds::ring();
+    let mut builder = KernelBuilder::new("changes of modulus", ring.degree(), ring.moduli()).expect("moduli");
+    let limbs = |limbs: &[_]| LimbSet::new(limbs.iter().copied());
+    let (q, special, digit) = (limbs(gadget.q()), limbs(gadget.special()), limbs(&gadget.digits()[0]));
+    let [x0, x1] = [0, 1].map(|part| builder.input("x", part, ValueType::evaluation(q.clone())).expect("an input"));
+    let raised = builder.mod_up(x1, digit, q.union(&special), Conversion::Balanced).expect("a digit");
+    let y1 = builder.mod_down(raised, special, Conversion::Balanced, None).expect("a division");
+    let last = LimbSet::one(*q.as_slice().last().expect("limbs"));
+    let fewer = builder.mod_down(x0, last.clone(), Conversion::Balanced, None).expect("a division");
+    let y0 = builder.mod_up(fewer, q.difference(&last), q, Conversion::Balanced).expect("limbs");
+    [y0, y1].into_iter().enumerate().for_each(|(part, value)| builder.output("y", part as u16, value));
+    Arc::new(builder.finish().expect("a program"))
+}
+
+/// The machines of the residue family with modes, with a program that has their units set up in several.
+fn residue_machines() -> Vec<(Description, Listed)> {
+    let program = changes_of_modulus();
+    let own = all_machines().into_iter().filter_map(|machine| {
+        let Programs::Residue(mapper) = of(&machine).expect("a mapper").programs() else { return None };
+        let resources = mapper.resources(&machine, &program, &Given::new()).expect("its figures are right");
+        if !has_modes(&resources) {
+            return None;
+        }
+        let simulated = residue::map(&machine, &program, "", &Given::new()).expect("it fits");
+        let listed = Listed::of(simulated.mapped());
+        Some((machine, listed))
+    });
+    own.collect()
+}
+
+/// Of every machine with modes, its name and what it has.
+fn resources() -> Vec<(String, Resources)> {
+    let torus = torus_machines().into_iter().map(|(machine, program)| {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        (machine.name().to_owned(), mapped.schedule().resources.clone())
+    });
+    let residue = residue_machines().into_iter().map(|(machine, listed)| (machine.name().to_owned(), listed.resources));
+    torus.chain(residue).filter(|(_, resources)| has_modes(resources)).collect()
+}
+
+const OCCUPANCY: u32 = 3;
+
+/// An element, for three cycles.
+fn bare(resources: &Resources, resource: usize, kind: usize, start: i64) -> Event {
+    let (none, parts) = (Value::NONE, resources.kinds[kind].parts);
+    let op = OpRef { kind: KindId(kind as u16), kernel_op: none, body_op: none, ciphertext: none, iteration: none };
+    let (reads, writes) = (Vec::new(), Vec::new());
+    Event { resource: Resource(resource as u32), start, occupancy: OCCUPANCY, work: 1, parts, op, reads, writes }
+}
+
+fn judged(resources: &Resources, events: [Event; 2]) -> Result<(), Violation> {
+    let items = events.map(Item::Event).to_vec();
+    let schedule = Schedule { resources: resources.clone(), items };
+    let [loops, list] =
+        [Source::Loops(&schedule), Source::List(&schedule)].map(|source| check(source, &[]).map(|_| ()));
+    assert_eq!(loops, list);
+    loops
+}
+
+#[test]
+fn a_mode_that_is_changed_a_cycle_early_is_refused_and_at_the_cycle_is_not() {
+    let mut changed = 0;
+    for (name, resources) in resources() {
+        let moded = resources.units.iter().enumerate().flat_map(|(unit, of)| {
+            let own = resources.kinds.iter().enumerate().filter(|(_, kind)| kind.class == of.class);
+            let own: Vec<usize> = own.filter(|(_, kind)| kind.mode.is_some()).map(|(kind, _)| kind).collect();
+            // Each with the next one, and with the last.
+            let next = own.windows(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>();
+            let last = own.last().copied();
+            next.into_iter().chain(own.into_iter().zip(last)).map(move |(a, b)| (unit, a, b)).collect::<Vec<_>>()
+        });
+        for (unit, a, b) in moded {
+            let latency = |kind: usize| resources.kinds[kind].latency as i64;
+            let second =
+                |start: i64| judged(&resources, [bare(&resources, unit, a, 0), bare(&resources, unit, b, start)]);
+            let empty = i64::from(OCCUPANCY) + latency(a);
+            if resources.kinds[a].mode == resources.kinds[b].mode {
+                let legal = i64::from(OCCUPANCY).max(empty - latency(b));
+                assert_eq!(second(legal), Ok(()), "{name}");
+                assert!(second(legal - 1).is_err(), "{name}");
+                continue;
+            }
+            let refused = second(empty - 1).expect_err("a cycle early");
+            assert_eq!((refused.hazard, refused.legal_start), (Hazard::NotEmpty, Some(empty)), "{name}: {refused}");
+            assert_eq!(second(empty), Ok(()), "{name}");
+            // The same in rounds, which are folded.
+            let rounds = |less: i64| {
+                let body = [bare(&resources, unit, a, 0), bare(&resources, unit, b, empty)].map(Item::Event);
+                let period = (empty + i64::from(OCCUPANCY) + latency(b) - less) as u64;
+                let (origin, shift) = (Shift::default(), Shift::default());
+                let repeat = Repeat { start: 0, count: 50, period, origin, shift, body: Arc::new(body.to_vec()) };
+                Schedule { resources: resources.clone(), items: vec![Item::Repeat(repeat)] }
+            };
+            assert!(check(&rounds(0), &[]).is_ok(), "{name}");
+            for refused in [check(&rounds(1), &[]), check_every_round(&rounds(1), &[])] {
+                assert_eq!(refused.expect_err("a cycle early").hazard, Hazard::NotEmpty, "{name}");
+            }
+            changed += 1;
+        }
+    }
+    assert!(changed > 0, "what is tested here is tested of no machine");
+}
+
+/// Events that have their unit set up anew, by number, with the first cycle in which it is empty.
+fn changes<'a>(resources: &Resources, events: impl Iterator<Item = &'a Event>) -> Vec<(usize, i64)> {
+    let mut units: HashMap<u32, (u16, i64)> = HashMap::new();
+    let mut changes = Vec::new();
+    for (index, event) in events.enumerate() {
+        let kind = &resources.kinds[usize::from(event.op.kind.0)];
+        let Some(mode) = kind.mode else { continue };
+        let through = i64::from(event.occupancy) + kind.latency as i64;
+        let written = event.writes.iter().map(|write| i64::from(write.last) + 1);
+        let empty = event.start + written.fold(through, i64::max);
+        if let Some((_, before)) =
+            units.insert(event.resource.0, (mode.0, empty)).filter(|&(before, _)| before != mode.0)
+        {
+            changes.push((index, before));
+        }
+    }
+    changes
+}
+
+#[test]
+fn an_event_that_changes_its_units_mode_a_cycle_early_is_refused() {
+    let machines = residue_machines();
+    assert!(!machines.is_empty(), "what is tested here is tested of no machine");
+    for (machine, listed) in machines {
+        check(Source::List(&listed), &[]).unwrap_or_else(|violation| panic!("{}: {violation}", machine.name()));
+        let changes = changes(&listed.resources, listed.events.iter());
+        assert!(!changes.is_empty(), "{} never changes a mode here", machine.name());
+        for (index, empty) in changes {
+            let early = listed.with(index, |event| event.start = empty - 1);
+            let refused = check(Source::List(&early), &[]).expect_err("a cycle early");
+            assert_eq!((refused.hazard, refused.legal_start), (Hazard::NotEmpty, Some(empty)), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn so_is_one_of_a_round_that_repeats() {
+    let bodies = vec![changes_of_modulus()];
+    let rounds = Rounds { name: "alike".into(), bodies, rounds: vec![Round::of(0); 8] };
+    for (machine, _) in residue_machines() {
+        let Ok(whole) = WholeRounds::map(&machine, rounds.clone(), &Given::new()) else { continue };
+        let right = whole.schedule();
+        check(right, &[]).unwrap_or_else(|violation| panic!("{}: {violation}", machine.name()));
+        let mut refused = 0;
+        // In every body, what changes a mode within it.
+        let mut wrong = right.clone();
+        crate::loops(&mut wrong.items, &mut |repeat| {
+            let body = Arc::make_mut(&mut repeat.body);
+            if !body.iter().all(|item| matches!(item, Item::Event(_))) {
+                return false;
+            }
+            body.sort_by_key(|item| if let Item::Event(event) = item { event.start } else { 0 });
+            let events = body.iter().filter_map(|item| if let Item::Event(event) = item { Some(event) } else { None });
+            let Some((index, empty)) = changes(&right.resources, events).pop() else { return false };
+            if let Item::Event(event) = &mut body[index] {
+                event.start = empty - 1;
+            }
+            refused += 1;
+            true
+        });
+        assert_eq!(refused, 1, "{} has no round that changes a mode", machine.name());
+        for judged in [check(&wrong, &[]), check_every_round(&wrong, &[])] {
+            let violation = judged.expect_err("a cycle early");
+            assert_eq!(violation.hazard, Hazard::NotEmpty, "{}: {violation}", machine.name());
+        }
+    }
+}

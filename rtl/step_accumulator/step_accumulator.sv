@@ -1,0 +1,62 @@
+// Strix' accumulator (sections IV-B and V-C): the products that several steps bring of one polynomial, LINES words of LANES torus coefficients each, are added to
+// what the polynomial was, in a buffer of its own; with the last step's words the sums leave. The buffer's read takes a cycle, and the addition ADDER.
+module step_accumulator #(
+    parameter int unsigned LANES = 8,
+    parameter int unsigned LOG2_LINES = 3,  // more lines than the latency has cycles
+    parameter int unsigned WIDTH = 32,
+    parameter int unsigned PRODUCT = 32,  // bits of a product
+    parameter int unsigned SHIFT = 0,  // as of torus_rounding
+    parameter int unsigned LEFT = 0,
+    parameter int unsigned ADDER = 1
+) (
+    input logic clock,
+    input logic reset,
+    input logic valid,  // a word's turn
+    input logic begins,  // it is one of a polynomial's first step
+    input logic [LOG2_LINES-1:0] line,
+    input logic signed [PRODUCT-1:0] products[LANES],
+    input logic [WIDTH-1:0] old[LANES],  // a cycle later
+    output logic [WIDTH-1:0] sums[LANES]
+);
+    logic began, writes;
+    logic [LOG2_LINES-1:0] written;
+    always_ff @(posedge clock) began <= begins;
+    delay #(
+        .CYCLES(latency::accumulator(ADDER)),
+        .WIDTH (LOG2_LINES + 1)
+    ) way_back (
+        .clock,
+        .reset,
+        .in ({valid, line}),
+        .out({writes, written})
+    );
+    for (genvar lane = 0; lane < LANES; lane++) begin : lanes
+        logic [WIDTH-1:0] buffer[1<<LOG2_LINES], before_it, coefficient;
+        logic signed [PRODUCT-1:0] product;
+        logic up;
+        always_ff @(posedge clock) begin
+            before_it <= buffer[line];
+            product <= products[lane];
+            if (writes) buffer[written] <= sums[lane];
+        end
+        torus_rounding #(
+            .PRODUCT(PRODUCT),
+            .WIDTH(WIDTH),
+            .SHIFT(SHIFT),
+            .LEFT(LEFT)
+        ) rounded (
+            .product,
+            .coefficient,
+            .up
+        );
+        delay #(
+            .CYCLES(ADDER),
+            .WIDTH (WIDTH)
+        ) adder (
+            .clock,
+            .reset(1'b0),
+            .in ((began ? old[lane] : before_it) + coefficient + WIDTH'(up)),
+            .out(sums[lane])
+        );
+    end
+endmodule
