@@ -48,7 +48,7 @@ pub struct Group {
 }
 
 /// How far ahead of its turn an instruction comes, in this order and in phase 2. Results that are early wait in registers or take a port twice;
-/// those that are late are waited for. Which costs more nobody knows before phase 3.
+/// those that are late are waited for. Which costs more nobody knows before phase 3. The shares of [`Pace::Close`] were found by trial on a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// By its reader's pipeline, if that is long.
