@@ -242,6 +242,15 @@ def _wider(lanes: int, bandwidth: str) -> Callable[[], list[Row]]:
     return _guarded(cell, place, rows)
 
 
+def _scaling() -> Row:
+    narrow, wide = (
+        resnet20_timed(("hoisting=double", f"bandwidth={bandwidth}"), lanes)
+        for bandwidth, lanes in (("1TB", 1), ("2TB", 2))
+    )
+    reason = f"{1e3 * narrow.seconds:.1f} and {1e3 * wide.seconds:.1f} ms, {LANES} and {2 * LANES} lanes"
+    return predicted("section7.scaling", narrow.seconds / wide.seconds, reason)
+
+
 def _ratios() -> list[Row]:
     """What follows of times that were taken before."""
     rows: list[Row] = [
@@ -250,7 +259,7 @@ def _ratios() -> list[Row]:
     ]
 
     def own() -> list[Row]:
-        return [_mended(row) for row in (*_dataflow(), *_power(), _keys())]
+        return [_mended(row) for row in (*_dataflow(), *_power(), _keys(), _scaling())]
 
     return rows + _guarded("figure12.dataflow", None, own)()
 
