@@ -4,6 +4,7 @@
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, TableChoice, ValueId};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// One LWE ciphertext: item `element` of the value that operation `op` defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,6 +72,23 @@ impl Work {
             Self::Bootstraps(work) => work.blind_rotation,
             Self::KeySwitches(work) => work.results.first().map_or(0, |item| item.op),
             Self::Linear(layer) => layer.op,
+        }
+    }
+
+    /// The ciphertexts that elements `range` are computed from; none of a linear layer, whose rows take many.
+    pub fn sources(&self, range: Range<usize>) -> &[Item] {
+        match self {
+            Self::Bootstraps(work) => &work.sources[range],
+            Self::KeySwitches(work) => &work.sources[range],
+            Self::Linear(_) => &[],
+        }
+    }
+
+    /// The tables of elements `range`, of look-ups.
+    pub fn tables(&self, range: Range<usize>) -> &[u32] {
+        match self {
+            Self::Bootstraps(work) => &work.tables[range],
+            Self::KeySwitches(_) | Self::Linear(_) => &[],
         }
     }
 }

@@ -45,12 +45,7 @@ impl Emitter<'_> {
     }
 
     fn sources(&self, batch: &Batch) -> &[Item] {
-        let range = batch.first as usize..(batch.first + batch.count) as usize;
-        match &self.tasks.works[batch.work] {
-            Work::Bootstraps(work) => &work.sources[range],
-            Work::KeySwitches(work) => &work.sources[range],
-            Work::Linear(_) => &[],
-        }
+        self.tasks.works[batch.work].sources(batch.range())
     }
 
     /// Iterations of all batches before this one: selects the buffers that take turns.
@@ -71,10 +66,7 @@ impl Emitter<'_> {
             let first = i64::from(batch.first);
             self.sources(batch).iter().map(move |item| (item.op, i64::from(item.element) - first))
         };
-        let tables = |batch: &Batch| match &self.tasks.works[batch.work] {
-            Work::Bootstraps(work) => work.tables[batch.first as usize..(batch.first + batch.count) as usize].to_vec(),
-            _ => Vec::new(),
-        };
+        let tables = |batch: &Batch| self.tasks.works[batch.work].tables(batch.range());
         let turns = |batch: &Batch| (batch.sequence % 2, self.iterations_before(batch) % 2);
         matches!(self.tasks.works[one.work], Work::Bootstraps(_) | Work::KeySwitches(_))
             && one.count == other.count

@@ -15,7 +15,7 @@ use crate::morphling::instruction::Instruction;
 use crate::morphling::machine::Morphling;
 use crate::morphling::software::{Group, Streams, Unit, wave_range};
 use crate::torus::groups;
-use crate::torus::workload::{Item, Work};
+use crate::torus::workload::Item;
 use places::{KeyRows, Places};
 use resources::Chip;
 use std::collections::HashMap;
@@ -118,19 +118,11 @@ impl Emitter<'_> {
     }
 
     fn sources(&self, group: &Group) -> &[Item] {
-        let range = group.first as usize..(group.first + group.count) as usize;
-        match &self.streams.works[group.work] {
-            Work::Bootstraps(work) => &work.sources[range],
-            Work::KeySwitches(work) => &work.sources[range],
-            Work::Linear(_) => &[],
-        }
+        self.streams.works[group.work].sources(group.range())
     }
 
     fn tables(&self, group: &Group) -> &[u32] {
-        match &self.streams.works[group.work] {
-            Work::Bootstraps(work) => &work.tables[group.first as usize..(group.first + group.count) as usize],
-            _ => &[],
-        }
+        self.streams.works[group.work].tables(group.range())
     }
 
     /// Instructions `nodes` with their times relative to cycle `base`, each changed by `apart` from what moves with its place in the

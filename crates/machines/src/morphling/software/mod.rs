@@ -103,6 +103,13 @@ pub struct Group {
     pub rotation: Option<u32>,
 }
 
+impl Group {
+    /// Its elements, of the work's.
+    pub fn range(&self) -> Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
 /// The streams of a program, with all that the hardware scheduler needs.
 #[derive(Clone, Debug)]
 pub struct Streams {
@@ -697,8 +704,7 @@ impl Writer<'_> {
             let entry = Buffer::Large((first_entry + wave) % layout.large.entries);
             self.users.entry(entry).or_default().extend(done.iter().copied());
         }
-        let range = group.first as usize..(group.first + group.count) as usize;
-        let node = self.store(Opcode::StoreSmall, group, 0, 0, &results[range], done, sizes.small);
+        let node = self.store(Opcode::StoreSmall, group, 0, 0, &results[group.range()], done, sizes.small);
         self.users.insert(Buffer::Sums, vec![Wait::all(node)]);
     }
 }

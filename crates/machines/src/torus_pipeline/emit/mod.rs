@@ -50,19 +50,11 @@ impl Emitter<'_> {
     }
 
     fn sources(&self, epoch: &Epoch) -> &[Item] {
-        let range = epoch.first as usize..(epoch.first + epoch.count) as usize;
-        match &self.tasks.works[epoch.work] {
-            Work::Bootstraps(work) => &work.sources[range],
-            Work::KeySwitches(work) => &work.sources[range],
-            Work::Linear(_) => &[],
-        }
+        self.tasks.works[epoch.work].sources(epoch.range())
     }
 
     fn tables(&self, epoch: &Epoch) -> &[u32] {
-        match &self.tasks.works[epoch.work] {
-            Work::Bootstraps(work) => &work.tables[epoch.first as usize..(epoch.first + epoch.count) as usize],
-            _ => &[],
-        }
+        self.tasks.works[epoch.work].tables(epoch.range())
     }
 
     /// Whether two epochs are the same but for their ciphertexts and their time.
