@@ -6,12 +6,12 @@
 //! simulated until it repeats itself ([`steady`]), and so are groups ([`groups`]). [`replay`] carries a schedule out. [`figures`] are those
 //! that the machines' files share.
 
-pub mod body;
 pub mod channels;
 pub mod dispatcher;
 pub mod figures;
 pub mod groups;
 pub mod iteration;
+pub mod names;
 pub mod pipeline;
 pub mod replay;
 pub mod sizes;

@@ -1,6 +1,7 @@
 //! The kernel program, seen as work for the chip: bootstraps, key switches and linear layers, with the ciphertexts that
 //! each one reads and writes resolved through gathers and concatenations.
 
+use super::names::MOST_OPERATIONS;
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, TableChoice, ValueId};
 use std::collections::HashMap;
@@ -188,18 +189,6 @@ fn readers(program: &KernelProgram) -> HashMap<u32, Vec<(u32, u32)>> {
         }
     }
     readers
-}
-
-/// Operations that a value's name has room for, beside its number within one.
-pub const MOST_OPERATIONS: usize = 1 << 24;
-
-/// Numbers that a value's name has room for within one operation and iteration.
-pub const MOST_NUMBERS: usize = 1 << 8;
-
-/// Index of a value of operation `operation` that is number `number` of its kind in one iteration.
-pub fn index(operation: u32, number: usize) -> u32 {
-    debug_assert!(number < MOST_NUMBERS, "polynomials and steps of an iteration are few");
-    (operation << 8) | number as u32
 }
 
 /// Reads the work of `program` in its order.

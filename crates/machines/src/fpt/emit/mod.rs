@@ -9,9 +9,10 @@ use super::machine::{Fpt, Shape};
 use super::software::{Action, Batch, Tasks};
 use crate::engine::schedule::{ClassId, Emit, KindId, OpRef, Schedule, ScheduleBuilder, Value};
 use crate::torus::groups::EmitGroups;
-use crate::torus::workload::{Item, Work, index};
+use crate::torus::names::{ciphertext, index};
+use crate::torus::workload::{Item, Work};
 use chip::Chip;
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use polyfabric_program::tfhe::kernel::KernelProgram;
 
 pub(crate) struct Emitter<'a> {
     machine: &'a Fpt,
@@ -99,9 +100,7 @@ impl Emitter<'_> {
 
     /// Name of an LWE ciphertext.
     fn lwe(&self, item: Item) -> Value {
-        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
-        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
-        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
+        ciphertext(self.program, self.chip.classes.ciphertexts(), item)
     }
 
     fn named(&self, class: ClassId, ciphertext: u32, iteration: u32, index: u32) -> Value {

@@ -5,8 +5,9 @@ use super::super::machine::AMOUNT_BYTES;
 use super::super::software::{BUFFERS, Batch};
 use super::Emitter;
 use crate::engine::schedule::{Access, ClassId, Emit, Event, KindId, MemoryId, OpRef, Order, Resource, Shift, Value};
+use crate::torus::names::index;
 use crate::torus::transfers::access;
-use crate::torus::workload::{Bootstraps, Work, index};
+use crate::torus::workload::{Bootstraps, Work};
 
 /// One ciphertext in one iteration.
 #[derive(Clone, Copy)]

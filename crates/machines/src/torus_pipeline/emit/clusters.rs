@@ -6,10 +6,11 @@ use super::super::streams::{Drain, Steps};
 use super::Emitter;
 use super::resources::Core;
 use crate::engine::schedule::{Access, ClassId, Emit, Event, KindId, OpRef, Order, Place, Resource, Shift, Value};
+use crate::torus::names::index;
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::steady::Settled;
 use crate::torus::transfers::access;
-use crate::torus::workload::{Bootstraps, Item, Work, index};
+use crate::torus::workload::{Bootstraps, Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
 
 /// One ciphertext on one core, in one iteration.

@@ -10,8 +10,9 @@ use super::software::{Action, Epoch, Tasks};
 use crate::engine::schedule::{ClassId, Emit, Schedule, ScheduleBuilder, Value};
 use crate::torus::channels::Part;
 use crate::torus::groups::EmitGroups;
+use crate::torus::names::ciphertext;
 use crate::torus::workload::{Item, Work};
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use polyfabric_program::tfhe::kernel::KernelProgram;
 use resources::Chip;
 
 pub(crate) struct Emitter<'a> {
@@ -112,9 +113,7 @@ impl Emitter<'_> {
 
     /// Name of an LWE ciphertext.
     fn lwe(&self, item: Item) -> Value {
-        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
-        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
-        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
+        ciphertext(self.program, self.chip.classes.ciphertexts(), item)
     }
 
     fn named(&self, class: ClassId, ciphertext: u32, iteration: u32, index: u32) -> Value {
