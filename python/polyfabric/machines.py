@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
 from . import _native
 from .errors import Error, FileError, InputError, MachineError
@@ -70,6 +70,9 @@ class Machine:
     def __init__(self, native: _native.Machine, file: str | None = None) -> None:
         self.native = native
         self.file = file
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a machine does not pickle; send its name, or its file, and load it there with pf.machine")
 
     def __repr__(self) -> str:
         return f"<machine {self.name}>"
