@@ -499,9 +499,10 @@ mod tests {
             let (_, off) = deviation(table, cell);
             assert!(off <= limit, "{table}, {cell}: {off}");
         }
-        // The reading of the noise was chosen by set I's widths, the power is the machine file's, and what is active was read off the result.
+        // The reading of the noise was chosen with table 2 in sight, the power is the machine file's, and what is active was read off the result.
         for (table, cell, expected) in [
             ("Table 2", "set I, BK, width", Kind::Calibrated),
+            ("Table 2", "set II, BK, width", Kind::Calibrated),
             ("Section 6.2", "estimated power", Kind::Input),
             ("Table 4", "FPT, set I, latency", Kind::PredictedUnderReading),
             ("Section 6.3", "FPT, share of a board update without key switch", Kind::Calibrated),
