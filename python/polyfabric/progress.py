@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from ._native import watch
+from .errors import InputError, shown
 
 SECONDS_A_LINE = 10.0
 """Between two lines of progress where there is no terminal, as in a log."""
@@ -26,6 +27,10 @@ def watched(hook: ProgressHook | None) -> Iterator[None]:
     if hook is None:
         yield
         return
+    if not callable(hook):
+        raise InputError(
+            f"progress={shown(hook)} is nothing to be called; give a function of a stage, what is done and the total"
+        )
     before = watch(hook)
     try:
         yield

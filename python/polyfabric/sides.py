@@ -407,6 +407,8 @@ def _expect_set(key: ClientKey | AnyPublicKey, specification: Specification, whi
 def _watched(progress: ProgressHook | None, cancel: Event | None) -> ProgressHook | None:
     if cancel is None:
         return progress
+    if not callable(getattr(cancel, "is_set", None)):
+        raise InputError(f"cancel={shown(cancel)}; give a threading.Event, which ends the execution once it is set")
 
     def hook(stage: str, done: int, total: int) -> None:
         if cancel.is_set():
