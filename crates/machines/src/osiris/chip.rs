@@ -143,7 +143,7 @@ impl Kinds {
             inner_product: kind("inner product".to_owned(), "hadamard.keys", key_latency),
             pointwise: kind("pointwise".to_owned(), "hadamard.diagonals", diagonal_latency),
             both: kind("pointwise, two polynomials".to_owned(), "hadamard.diagonals", diagonal_latency),
-            masks: kind("masks".to_owned(), "key_generator", machine.generator_latency),
+            masks: kind("masks".to_owned(), "key_generator", machine.generator_latency()),
             automorphism: kind("automorphism".to_owned(), "automorphism", machine.automorphism_latency(shape)),
             load: kind("load".to_owned(), "hbm", machine.memory_latency),
             store: kind("store".to_owned(), "hbm", 0),

@@ -388,7 +388,7 @@ impl Planner<'_> {
     fn key_product(&self, side: usize, terms: &[(u16, Residue, Residue)], results: &[Residue; 2]) -> Layout {
         let (cycles, work) = (self.tiles(), self.limb_words());
         let latency = HadamardUnit::key_latency(self.machine.hadamard_height, self.units.depth) as Cycle;
-        let ahead = self.machine.generator_latency as Cycle;
+        let ahead = self.machine.generator_latency() as Cycle;
         let mut layout = Layout::default();
         let operands = terms.iter().flat_map(|&(_, digit, body)| [digit, body]);
         let mut reads: Vec<Port> = operands.map(|operand| self.whole(operand, 0)).collect();

@@ -553,7 +553,7 @@ impl Replay<'_> {
         let position = own.limbs().iter().position(|&held| held == limb).ok_or(ReplayError::Limb { limb })?;
         let masks = own.mask_stream(usize::from(row), position).ok_or(ReplayError::Seed { key })?;
         let mut generator = KeyGenerator::new(self.shape(), 0, masks);
-        let latency = self.machine.generator_latency;
+        let latency = self.machine.generator_latency();
         let tiles = (0..).map_while(|cycle| Some((latency + cycle, generator.step()?))).collect();
         self.put(event, &event.writes[0], tiles);
         Ok(())
