@@ -2,7 +2,7 @@
 
 use super::mod_change::ModChangeUnits;
 use super::steps::StepSchedules;
-use super::tasks::{MapError, Task, Work};
+use super::tasks::{Kernel, MapError, Task};
 use super::tiling::Tiling;
 use super::units::base_conversion::HeightError;
 use super::units::ntt::NttUnit;
@@ -45,7 +45,7 @@ pub const SPECS: &[FigureSpec] = &[
         "machine.dataflow.hoisting",
         Dimension::Count,
         0.0,
-        2.0,
+        (HOISTING.len() - 1) as f64,
         "what rotations share: 0 nothing, 1 digits, 2 divisions too",
     ),
     figure("machine.dataflow.limb_extension", Dimension::Flag, 0.0, 1.0, "whether diagonals are made of one limb"),
@@ -53,7 +53,7 @@ pub const SPECS: &[FigureSpec] = &[
         "machine.dataflow.steps",
         Dimension::Count,
         0.0,
-        3.0,
+        (STEPS.len() - 1) as f64,
         "by what steps are chosen: 0 products, 1 rates of units and memory, 2 schedules, 3 none but a rotation for each diagonal",
     ),
     figure(
@@ -78,6 +78,12 @@ pub const SPECS: &[FigureSpec] = &[
         "whether limbs pass interleaved, or one after the other",
     ),
 ];
+
+/// By figure `machine.dataflow.hoisting`: what rotations share.
+const HOISTING: [Hoisting; 3] = [Hoisting::None, Hoisting::Single, Hoisting::Double];
+
+/// By figure `machine.dataflow.steps`: how steps are chosen.
+const STEPS: [StepsBy; 4] = [StepsBy::Products, StepsBy::Rates, StepsBy::Schedules, StepsBy::Diagonals];
 
 /// The figure that is no count among those that have to go together.
 const BANDWIDTH: &str = "channels.hbm.bandwidth";
@@ -162,18 +168,9 @@ impl Osiris {
             port_tiles: (d.count("memories.scratchpad.reads")?, d.count("memories.scratchpad.writes")?),
             memory_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")?,
             memory_latency: d.count("channels.hbm.latency")?,
-            hoisting: match d.count("machine.dataflow.hoisting")? {
-                0 => Hoisting::None,
-                1 => Hoisting::Single,
-                _ => Hoisting::Double,
-            },
+            hoisting: HOISTING[count("machine.dataflow.hoisting")?],
             limb_extension: d.flag("machine.dataflow.limb_extension")?,
-            steps: match d.count("machine.dataflow.steps")? {
-                0 => StepsBy::Products,
-                1 => StepsBy::Rates,
-                2 => StepsBy::Schedules,
-                _ => StepsBy::Diagonals,
-            },
+            steps: STEPS[count("machine.dataflow.steps")?],
             giant_step_centric: d.flag("machine.dataflow.giant_step_centric")?,
             fused_rescale: d.flag("machine.dataflow.fused_rescale")?,
             tiling: match d.flag("machine.dataflow.limb_interleaving")? {
@@ -249,15 +246,21 @@ impl Osiris {
     /// # Errors
     /// [`MapError::Height`], [`MapError::Digits`].
     pub fn holds(&self, task: &Task) -> Result<(), MapError> {
-        match &task.work {
-            Work::ModChange { sources, .. } | Work::Convert { sources, .. } if sources.len() > self.height => {
+        match &task.kernel {
+            Kernel::ModChange { sources, .. } | Kernel::Convert { sources, .. } if sources.len() > self.height => {
                 let cause = HeightError { sources: sources.len(), height: self.height };
                 Err(MapError::Height { op: task.op, cause })
             }
-            Work::KeyProduct { terms, .. } if terms.len() > self.hadamard_height => {
+            Kernel::KeyProduct { terms, .. } if terms.len() > self.hadamard_height => {
                 Err(MapError::Digits { op: task.op, digits: terms.len(), height: self.hadamard_height })
             }
-            _ => Ok(()),
+            Kernel::ModChange { .. }
+            | Kernel::Inverse { .. }
+            | Kernel::Convert { .. }
+            | Kernel::Forward { .. }
+            | Kernel::KeyProduct { .. }
+            | Kernel::Pointwise { .. }
+            | Kernel::Automorphism { .. } => Ok(()),
         }
     }
 

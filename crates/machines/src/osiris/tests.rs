@@ -228,7 +228,10 @@ fn ways_to_do_a_task_differ_in_units_alone_and_its_form_has_them_all() {
             assert!(layouts.iter().all(|way| (reads(way), way.span()) == (reads(&layouts[0]), layouts[0].span())));
             let first = layouts.iter().map(|way| way.units(&free)).min().expect("a way");
             assert_eq!(flow.by_form[flow.forms[number]].units(&free), (first, layouts[0].span().1));
-            assert_eq!((flow.operands(number), flow.results(number)), (&*task.work.operands(), &*task.work.results()));
+            assert_eq!(
+                (flow.operands(number), flow.results(number)),
+                (&*task.kernel.operands(), &*task.kernel.results())
+            );
             ways.insert(layouts.len());
         }
         assert_eq!(ways, BTreeSet::from([1, machine.hadamard_units]));

@@ -111,4 +111,22 @@ mod tests {
             assert!((1.0..2.0).contains(&KeyGenerator::draws(q)));
         }
     }
+
+    #[test]
+    fn a_limb_draws_for_no_more_cycles_than_it_has_tiles() {
+        // The figures of the machine: the fewest groups that do, and modulo primes just above a power of two, as half of a pair of primes is.
+        let modulus = |value: u64| Modulus::new(value).unwrap();
+        assert!(KeyGenerator::enough(512, 2.0) <= KeyGenerator::numbers(10) as f64);
+        assert!(KeyGenerator::enough(512, 2.0) > KeyGenerator::numbers(9) as f64);
+        for log2 in 9..=16 {
+            let shape = shape(log2, 512);
+            for q in [65537, (1 << 32) + 15, 0xff_ffe8_0001].map(modulus) {
+                let cycles = KeyGenerator::cycles(shape, q, 10);
+                assert!((1..=shape.tiles() as u64).contains(&cycles), "N = 2^{log2}, modulo {}: {cycles}", q.value());
+                // More than the average, and no multiple of it.
+                let needed = shape.degree().get() as f64 * KeyGenerator::draws(q) / KeyGenerator::numbers(10) as f64;
+                assert!(cycles as f64 >= needed && (cycles as f64) < 1.3 * needed + 1.0);
+            }
+        }
+    }
 }
