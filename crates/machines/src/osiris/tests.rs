@@ -394,7 +394,8 @@ fn parts_that_are_alike_take_no_longer_one_behind_the_other() {
             check(&scheduled.schedule, &[]).unwrap_or_else(|violation| panic!("{violation}")).cycles
         };
         let (one, four) = (cycles(1), cycles(4));
-        assert!(20 * four <= 21 * 4 * one, "{rotations} keys, {frames} limbs: {one} cycles, and {four} of four parts");
+        // Of 60 limbs with fast memory a twelfth is lost, in all others nothing.
+        assert!(10 * four <= 11 * 4 * one, "{rotations} keys, {frames} limbs: {one} cycles, and {four} of four parts");
     }
 }
 
