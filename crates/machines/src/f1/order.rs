@@ -7,7 +7,7 @@
 //! Within a group instructions are cut into stages, between which values change limbs (a digit that is lifted to every other
 //! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the
 //! hint's vectors of that limb. What lifts a digit of several limbs to others is a stage of its own, and a cluster does the limbs of a digit one
-//! behind the other (`lift.rs`). Operations that read each other's results are a lane. Tasks are dealt out lane by lane in contiguous
+//! behind the other (`lift.rs`). What reads the hint comes first in a stage, and is dealt out by itself. Operations that read each other's results are a lane. Tasks are dealt out lane by lane in contiguous
 //! shares of equal load, so that clusters take the same limb of different operations at the same time, and a vector of the hint that
 //! comes to one of them is passed on to the others. Whose turn it is to take it from the scratchpad changes from vector to vector.
 //! Without a hint there is nothing to share, and what matters is that lanes stay in their clusters and go side by side, so that one
