@@ -281,6 +281,7 @@ def test_what_cannot_be_swept_is_told(polyfabric, arguments, message):
         ("", "the axis '' has no values"),
         (f'"{CLUSTERS}" = [2]\n[[sweep]]\n"{CLUSTERS}" = [4]', f"{CLUSTERS} is on two axes"),
         (f'"{CLUSTERS}" = ["two"]', "'two' is no number"),
+        (f'"{CLUSTERS}" = [nan]', f"nan or inf is no number; {CLUSTERS} takes"),
         (f'"{CLUSTERS}" = [true]', f"{CLUSTERS} is 16 in the machine file"),
     ],
 )
