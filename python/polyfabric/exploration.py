@@ -193,7 +193,7 @@ def axis(text: str) -> Axis:
     found: Axis = {}
     for part in text.split(";"):
         key, equals, values = (word.strip() for word in part.partition("="))
-        if not equals or not values:
+        if not (key and equals and values):
             raise InputError(f"--axis: {part!r} is not KEY=V1,V2,..; correct it")
         if key in found:
             raise InputError(f"--axis: {text!r} has {key} twice; give all of its values at once")
