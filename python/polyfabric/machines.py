@@ -163,8 +163,9 @@ class Machine:
             raise InputError(
                 "compiled programs are of CKKS and BGV; a program of TFHE is mapped in no time: leave the file out"
             )
+        compiled = _read_compiled(path)
         try:
-            return MappedSlots(self.native.load(kernel, _read_compiled(path), _given(options)))
+            return MappedSlots(self.native.load(kernel, compiled, _given(options)))
         except Error as error:
             raise type(error)(f"{path}: {error}") from None
 

@@ -18,19 +18,24 @@ ProgressHook: TypeAlias = Callable[[str, int, int], None]
 """Called as `hook(stage, done, total)`, now and then, from any thread."""
 
 
+def expect_hook(hook: ProgressHook | None) -> None:
+    """Refuses what cannot be told how far an operation is."""
+    if hook is not None and not callable(hook):
+        raise InputError(
+            f"progress={shown(hook)} is nothing to be called; give a function of a stage, what is done and the total"
+        )
+
+
 @contextmanager
 def watched(hook: ProgressHook | None) -> Iterator[None]:
     """Tells `hook` how far operations of this thread are meanwhile: planning, compilation, simulation. What it raises ends them.
 
     Without a hook, whoever is told already is told on.
     """
+    expect_hook(hook)
     if hook is None:
         yield
         return
-    if not callable(hook):
-        raise InputError(
-            f"progress={shown(hook)} is nothing to be called; give a function of a stage, what is done and the total"
-        )
     before = watch(hook)
     try:
         yield

@@ -88,6 +88,8 @@ class Specification:
         made = cls(found)
         try:
             made.program_name, made.scheme, made.context  # noqa: B018 - whatever is missing is told now
+        except ParameterError as error:
+            raise ParameterError(f"{name}: {error}; get it from whoever serves the program") from None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             raise FileError(
                 f"{name}: a damaged specification ({type(problem).__name__}: {problem}); get it again"

@@ -312,6 +312,20 @@ def test_what_a_hook_raises_ends_the_execution_and_the_server_goes_on(scheme: st
     expect(program, inputs, client.decrypt(server.execute(request)))
 
 
+@pytest.mark.parametrize("scheme", CASES)
+def test_a_hook_that_cannot_be_called_is_refused_before_the_work(scheme: str, sides: Any) -> None:
+    client, server = sides[scheme]
+    request = client.encrypt(CASES[scheme][1])
+    wrong: Any = 5
+    for refused in (
+        lambda: server.execute(request, progress=wrong),
+        lambda: server.execute(request, progress=wrong, cancel=threading.Event()),
+        lambda: pf.Client(client.specification).make_evaluation_key(wrong),
+    ):
+        with pytest.raises(pf.InputError, match="progress=5 is nothing to be called; give a function"):
+            refused()
+
+
 def test_an_execution_that_a_hook_has_ended_ends_no_other_one() -> None:
     @pf.program(x=pf.UInt(8), y=pf.UInt(8))
     def larger(x: pf.Integer, y: pf.Integer) -> pf.Integer:
