@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import ceil, sqrt
 from typing import Any
 
 from .. import machines, rounds
@@ -103,12 +104,20 @@ class Timed:
         )
 
 
+def _with_lanes(machine: machines.Machine, lanes: int) -> machines.Machine:
+    """The machine with so many lanes, and with key generators that keep up with them: groups of 128 numbers a cycle, for two numbers a lane and for chance."""
+    groups = ceil((2 * lanes + 8 * sqrt(2 * lanes)) / 128)
+    return machines.Machine(
+        machine.native.changed([("units.ntt.lanes", float(lanes)), ("units.key_generator.groups", float(groups))])
+    )
+
+
 @cache
 def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, parameters: str = resnet20.PAPER_SET) -> Timed:
     """ResNet-20 on the machine with those readings, and so many times its lanes, with which a tile grows; on another set if it is asked for."""
     machine = machines.load("osiris", readings)
     if lanes > 1:
-        machine = machines.Machine(machine.native.changed([("units.ntt.lanes", float(lanes * LANES))]))
+        machine = _with_lanes(machine, lanes * LANES)
     with unwarned():
         found = rounds.simulated(resnet20.rounds(), parameters, machine)
     timed = Timed(work=Multiplications(lanes * LANES))
