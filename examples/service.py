@@ -12,7 +12,7 @@ import os
 import polyfabric as pf
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -48,6 +48,11 @@ async def run(request: Request) -> Response:
     return Response(outputs.to_bytes(), media_type="application/octet-stream")
 
 
+async def gone(_: Request, __: Exception) -> Response:
+    """The client went away before its request was whole: nobody reads this."""
+    return Response(status_code=400)
+
+
 async def refused(_: Request, error: Exception) -> Response:
     """What was wrong, and what to do."""
     return PlainTextResponse(str(error), status_code=400)
@@ -58,4 +63,4 @@ ROUTES = [
     Route("/keys/{name}", put_key, methods=["PUT"]),
     Route("/run/{name}", run, methods=["POST"]),
 ]
-app = Starlette(routes=ROUTES, exception_handlers={pf.Error: refused})
+app = Starlette(routes=ROUTES, exception_handlers={pf.Error: refused, ClientDisconnect: gone})

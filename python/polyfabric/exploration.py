@@ -175,8 +175,9 @@ def _expect_values(key: str, values: Sequence[Value]) -> None:
         if key in EXCHANGES:
             if value not in EXCHANGES[key]:
                 raise InputError(f"there is no {key} {value!r}; take {', '.join(EXCHANGES[key])}")
-        elif isinstance(value, str) or not math.isfinite(value):
-            raise InputError(f"{value!r} is no number; {key} takes numbers in the unit of its file, or true and false")
+        elif not isinstance(value, int | float) or not math.isfinite(value):
+            written = "nan or inf" if value is None else repr(value)  # JSON, as which a file's axes come, has neither
+            raise InputError(f"{written} is no number; {key} takes numbers in the unit of its file, or true and false")
 
 
 def own_axes(task: Task) -> list[Axis]:
@@ -192,7 +193,7 @@ def axis(text: str) -> Axis:
     found: Axis = {}
     for part in text.split(";"):
         key, equals, values = (word.strip() for word in part.partition("="))
-        if not equals or not values:
+        if not (key and equals and values):
             raise InputError(f"--axis: {part!r} is not KEY=V1,V2,..; correct it")
         if key in found:
             raise InputError(f"--axis: {text!r} has {key} twice; give all of its values at once")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from . import _native
 from .computer import available_bytes
@@ -122,6 +122,11 @@ class Keys:
 
     client: ClientKey
     server: ServerKey
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "keys do not pickle; write them with keys.save(folder), and read them with pf.Keys.load(folder)"
+        )
 
     def __repr__(self) -> str:
         return f"<keys of {self.scheme.upper()}, {self.parameters.name}>"

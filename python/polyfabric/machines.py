@@ -6,10 +6,10 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
 from . import _native
-from .errors import Error, FileError, InputError, MachineError
+from .errors import Error, FileError, InputError, MachineError, shown
 from .files import write_bytes, write_text
 from .names import pick
 from .progress import ProgressHook
@@ -33,10 +33,19 @@ def is_file(name: str | Path) -> bool:
     return isinstance(name, Path) or (isinstance(name, str) and (name.endswith(".toml") or "/" in name))
 
 
+def expect_list(readings: Sequence[str]) -> Sequence[str]:
+    """The readings, refused unless they are a list of texts."""
+    if isinstance(readings, str) or not (
+        isinstance(readings, Sequence) and all(isinstance(reading, str) for reading in readings)
+    ):
+        raise InputError(f"readings={shown(readings)}; give a list of them, each as 'FACT=OPTION'")
+    return readings
+
+
 def load(name: str | Path, readings: Sequence[str] = ()) -> Machine:
     """The machine of that name, or of that file (`.toml`). `readings` are choices `fact=option` of what its paper leaves open."""
     choices = []
-    for reading in readings:
+    for reading in expect_list(readings):
         fact, equals, option = reading.partition("=")
         if not equals:
             raise InputError(f"a reading is FACT=OPTION, not {reading!r}; `polyfabric machines {name}` lists them")
@@ -70,6 +79,9 @@ class Machine:
     def __init__(self, native: _native.Machine, file: str | None = None) -> None:
         self.native = native
         self.file = file
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a machine does not pickle; send its name, or its file, and load it there with pf.machine")
 
     def __repr__(self) -> str:
         return f"<machine {self.name}>"
@@ -151,8 +163,9 @@ class Machine:
             raise InputError(
                 "compiled programs are of CKKS and BGV; a program of TFHE is mapped in no time: leave the file out"
             )
+        compiled = _read_compiled(path)
         try:
-            return MappedSlots(self.native.load(kernel, _read_compiled(path), _given(options)))
+            return MappedSlots(self.native.load(kernel, compiled, _given(options)))
         except Error as error:
             raise type(error)(f"{path}: {error}") from None
 

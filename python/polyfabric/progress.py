@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from ._native import watch
+from .errors import InputError, shown
 
 SECONDS_A_LINE = 10.0
 """Between two lines of progress where there is no terminal, as in a log."""
@@ -17,12 +18,21 @@ ProgressHook: TypeAlias = Callable[[str, int, int], None]
 """Called as `hook(stage, done, total)`, now and then, from any thread."""
 
 
+def expect_hook(hook: ProgressHook | None) -> None:
+    """Refuses what cannot be told how far an operation is."""
+    if hook is not None and not callable(hook):
+        raise InputError(
+            f"progress={shown(hook)} is nothing to be called; give a function of a stage, what is done and the total"
+        )
+
+
 @contextmanager
 def watched(hook: ProgressHook | None) -> Iterator[None]:
     """Tells `hook` how far operations of this thread are meanwhile: planning, compilation, simulation. What it raises ends them.
 
     Without a hook, whoever is told already is told on.
     """
+    expect_hook(hook)
     if hook is None:
         yield
         return

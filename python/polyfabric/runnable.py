@@ -19,7 +19,7 @@ from .language.place import pass_over, refuse
 from .language.program import SCHEMES
 from .language.traced import TracedProgram
 from .language.types import IntegerType, SlotType, Type
-from .machines import Machine
+from .machines import Machine, expect_list
 from .machines import load as load_machine
 from .names import suggestion
 from .progress import watched
@@ -131,7 +131,7 @@ class Runnable(TracedProgram):
         """
         if not isinstance(machine, str | Machine):
             raise InputError(f"a machine is {shown(machine)}; give its name, a file of yours, or pf.machine of one")
-        if not isinstance(machine, str) and readings:
+        if not isinstance(machine, str) and expect_list(readings):
             raise InputError(
                 f"{machine.name} is loaded, with readings of its own; name it, or load it with {readings[0]}"
             )

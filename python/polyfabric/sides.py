@@ -28,6 +28,7 @@ from .execution import execute, plan
 from .files import bytes_of, path_of, read_bytes, write_bytes, write_together
 from .keys import load_client_key, load_public_key, load_server_key, parameters_of, public_key_of, transformed_bytes
 from .language.traced import TracedProgram
+from .progress import expect_hook
 from .schemes.context import STANDARD_SECURITY, ClientKey, content
 from .schemes.context import PublicKey as AnyPublicKey
 from .specification import Specification
@@ -212,6 +213,7 @@ class Client:
 
     def make_evaluation_key(self, progress: ProgressHook | None = None) -> EvaluationKey:
         """`evaluation_key`, with progress."""
+        expect_hook(progress)
         if self._evaluation_key is None:
             self._evaluation_key = EvaluationKey(content(self._context.server_key(self._key, progress).save()))
         return self._evaluation_key
@@ -405,8 +407,11 @@ def _expect_set(key: ClientKey | AnyPublicKey, specification: Specification, whi
 
 
 def _watched(progress: ProgressHook | None, cancel: Event | None) -> ProgressHook | None:
+    expect_hook(progress)
     if cancel is None:
         return progress
+    if not callable(getattr(cancel, "is_set", None)):
+        raise InputError(f"cancel={shown(cancel)}; give a threading.Event, which ends the execution once it is set")
 
     def hook(stage: str, done: int, total: int) -> None:
         if cancel.is_set():

@@ -22,7 +22,7 @@ from .language.traced import TracedProgram
 from .reports.units import security as security_text
 from .schemes.context import Context
 from .schemes.elements import ElementContext
-from .schemes.options import PlanOptions
+from .schemes.options import PlanOptions, expect_bits
 from .schemes.slots import SlotContext
 from .slot_parameters import is_file
 
@@ -88,6 +88,8 @@ class Specification:
         made = cls(found)
         try:
             made.program_name, made.scheme, made.context  # noqa: B018 - whatever is missing is told now
+        except ParameterError as error:
+            raise ParameterError(f"{name}: {error}; get it from whoever serves the program") from None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             raise FileError(
                 f"{name}: a damaged specification ({type(problem).__name__}: {problem}); get it again"
@@ -117,6 +119,7 @@ class Specification:
 
     def expect_security(self, bits: float) -> None:
         """Fails if its parameter set has less than so many bits: whoever serves the program chose it."""
+        expect_bits(bits)
         name, found = self.context.parameters.name, self.context.security_bits
         if found < bits:
             raise ParameterError(

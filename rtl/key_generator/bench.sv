@@ -4,6 +4,7 @@ module bench #(
     parameter int unsigned LANES = 64,
     parameter int unsigned GROUPS = 1,
     parameter int unsigned TILE_BITS = 7,
+    parameter int unsigned LIMBS = 64,
     localparam int unsigned LIMB = 256 + 64 + 2 * WIDTH + $clog2(TILE_BITS + 1) + TILE_BITS + 2
 ) (
     input logic clock,
@@ -40,7 +41,8 @@ module bench #(
         .WIDTH(WIDTH),
         .LANES(LANES),
         .GROUPS(GROUPS),
-        .TILE_BITS(TILE_BITS)
+        .TILE_BITS(TILE_BITS),
+        .LIMBS(LIMBS)
     ) unit (
         .clock,
         .reset,

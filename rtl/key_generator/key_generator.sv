@@ -2,17 +2,19 @@
 //
 // The generator is the project's: ChaCha with 8 rounds; of sixteen consecutive blocks word 0, two blocks to a number of 64 bits, the even one below, then word 1 and
 // so on. A number is cut to the bits of q and taken if it is below q. GROUPS of sixteen blocks come each cycle, 128 numbers of each, so
-// 128 GROUPS should be more than LANES by 2^bits / q at least. What is taken is moved to the front, and joins a ring of residues. Tiles leave it with
-// their lanes in reversed order of bits: that of a transform's values.
+// 128 GROUPS should be more than LANES by 2^bits / q at least: by two, and some for chance, for any prime. What is taken is moved to the front, and joins a
+// ring of residues. Tiles leave it with their lanes in reversed order of bits: that of a transform's values.
 //
-// Nothing moves on while the ring has no room. How many cycles a limb draws for is not known before it is complete, a pipeline's length after. So the next one, if
-// it is there, follows after `expected` cycles of drawing, and what came for nothing is dropped; a limb that then proves short is taken up again
-// where it stopped, and everything behind it is drawn anew.
+// It draws ahead: for LIMBS limbs at most, which may come long before their tiles are taken. Nothing moves on while the ring has no room, so then all of
+// the pipeline is full of what is taken next, and its length is no gap. How many cycles a limb draws for is not known before it is complete, a pipeline's
+// length after. So the next one, if it is there, follows after `expected` cycles of drawing, and what came for nothing is dropped; a limb that then proves
+// short is taken up again where it stopped, and everything behind it is drawn anew.
 module key_generator #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
-    parameter int unsigned GROUPS = 5,
+    parameter int unsigned GROUPS = 10,
     parameter int unsigned TILE_BITS = 7,  // log2 of the most tiles of a limb
+    parameter int unsigned LIMBS = 64,  // a power of two: more than the latency, so that limbs of one tile follow each other too
     localparam int unsigned NUMBERS = 128 * GROUPS,
     localparam int unsigned SIZES = $clog2(TILE_BITS + 1)
 ) (
@@ -41,36 +43,38 @@ module key_generator #(
     // From the first half of a round to the ring.
     localparam int unsigned DEPTH = DRAWN + 2 + latency::compaction(NUMBERS);
 
-    // Two limbs: one that is drawn for, and the next. Their numbers count on modulo 4.
+    // Limbs from the one that the ring takes residues of to the last that has come. Their numbers count on modulo 2 LIMBS.
+    localparam int unsigned PLACE = $clog2(LIMBS);
+    typedef logic [PLACE:0] limb_t;
     typedef struct packed {
         logic [7:0][31:0] seed;
         logic [63:0] number;
     } stream_t;
-    stream_t streams[2];
-    logic [WIDTH-1:0] moduli[2], masks[2];
-    logic [SIZES-1:0] sizes[2];
-    logic [TILE_BITS+1:0] expectations[2];
-    logic [1:0] accepted, current;  // the number of the next one to come, and of the one that the ring takes residues of
+    stream_t streams[LIMBS];
+    logic [WIDTH-1:0] moduli[LIMBS], masks[LIMBS];
+    logic [SIZES-1:0] sizes[LIMBS];
+    logic [TILE_BITS+1:0] expectations[LIMBS];
+    limb_t accepted, current;  // the number of the next one to come, and of the one that the ring takes residues of
     logic advances, rewinds, completes;
-    assign ready = 2'(accepted - current) < 2;
+    assign ready = 32'(limb_t'(accepted - current)) < LIMBS;
     always_ff @(posedge clock) begin
         if (reset) accepted <= '0;
         else if (start && ready) accepted <= accepted + 1'b1;
         if (start && ready) begin
-            streams[accepted[0]] <= '{seed, number};
-            moduli[accepted[0]] <= modulus;
-            masks[accepted[0]] <= mask;
-            sizes[accepted[0]] <= log2_tiles;
-            expectations[accepted[0]] <= expected;
+            streams[accepted[PLACE-1:0]] <= '{seed, number};
+            moduli[accepted[PLACE-1:0]] <= modulus;
+            masks[accepted[PLACE-1:0]] <= mask;
+            sizes[accepted[PLACE-1:0]] <= log2_tiles;
+            expectations[accepted[PLACE-1:0]] <= expected;
         end
     end
 
     // What is drawn next: of which limb, from which block on.
-    logic [1:0] drawing, drawing_now;
+    limb_t drawing, drawing_now;
     logic [63:0] counter, counter_now, resumed;
     logic [TILE_BITS+1:0] cycles;  // that it was drawn for, up to those expected
     logic insists, follows, draws;
-    assign follows = 2'(accepted - drawing) == 2 && cycles == expectations[drawing[0]] && !insists;
+    assign follows = 32'(limb_t'(accepted - drawing)) >= 2 && cycles == expectations[drawing[PLACE-1:0]] && !insists;
     assign drawing_now = follows ? drawing + 1'b1 : drawing;
     assign counter_now = follows ? '0 : counter;
     assign draws = drawing_now != accepted;
@@ -89,13 +93,13 @@ module key_generator #(
             drawing <= drawing_now;
             counter <= counter_now + 64'(BLOCKS);
             if (follows) cycles <= 1;
-            else if (cycles != expectations[drawing[0]]) cycles <= cycles + 1'b1;
+            else if (cycles != expectations[drawing[PLACE-1:0]]) cycles <= cycles + 1'b1;
         end
     end
 
     // Beside the numbers: whether they are there, and of which limb.
     logic [DEPTH-1:0] there;
-    logic [1:0] of[DEPTH];
+    limb_t of[DEPTH];
     always_ff @(posedge clock) begin
         if (reset || rewinds) there <= '0;
         else if (advances) there <= {there[DEPTH-2:0], draws};
@@ -111,16 +115,16 @@ module key_generator #(
     logic [COUNTS-1:0] skipped[NUMBERS];
     logic [DISTANCES-1:0] moves[NUMBERS];
     logic [COUNTS-1:0] count, counts[latency::compaction(NUMBERS)+1];
-    logic leaves, cut_for;  // of these two limbs, the one whose blocks leave, and whose numbers are cut
-    assign leaves  = of[DRAWN-2][0];
-    assign cut_for = of[DRAWN-1][0];
+    logic [PLACE-1:0] leaves, cut_for;  // the limb whose blocks leave, and the one whose numbers are cut
+    assign leaves  = of[DRAWN-2][PLACE-1:0];
+    assign cut_for = of[DRAWN-1][PLACE-1:0];
     chacha #(
         .BLOCKS(BLOCKS)
     ) blocks (
         .clock,
         .advances,
-        .key(streams[drawing_now[0]].seed),
-        .number(streams[drawing_now[0]].number),
+        .key(streams[drawing_now[PLACE-1:0]].seed),
+        .number(streams[drawing_now[PLACE-1:0]].number),
         .counter(counter_now),
         .key_behind(streams[leaves].seed),
         .number_behind(streams[leaves].number),
@@ -160,21 +164,21 @@ module key_generator #(
         .front
     );
 
-    // The ring. Numbers at its entry are of the current limb, of the one before, which is complete, or of the next one: then the current one is short.
+    // The ring. Numbers at its entry are of the current limb, of one before, which is complete, or of a next one: then the current one is short.
     localparam int unsigned LONGEST = TILE_BITS + LOG2_LANES + 1;
     logic [WIDTH-1:0] ring[ROOM];
     logic [PLACES-1:0] head, tail;
     logic [PLACES:0] level;
     logic [LONGEST-1:0] got, missing;
     logic [COUNTS-1:0] found, joins;
-    logic [1:0] ahead;
+    limb_t ahead;
     logic enters;
     assign ahead = of[DEPTH-1] - current;
     assign advances = 32'(level) <= ROOM - NUMBERS;
     assign enters = advances && there[DEPTH-1] && ahead == 0;
-    assign rewinds = advances && there[DEPTH-1] && ahead == 1;
+    assign rewinds = advances && there[DEPTH-1] && ahead != 0 && 32'(ahead) < LIMBS;
     assign found = counts[latency::compaction(NUMBERS)];
-    assign missing = (LONGEST'(LANES) << sizes[current[0]]) - got;
+    assign missing = (LONGEST'(LANES) << sizes[current[PLACE-1:0]]) - got;
     assign completes = enters && 32'(found) >= 32'(missing);
     assign joins = !enters ? '0 : completes ? COUNTS'(missing) : found;
     assign valid = 32'(level) >= LANES;

@@ -1,10 +1,10 @@
-//! Are the tiles those of Osiris' model, which are the kernel's stream, one each cycle?
+//! Are the tiles those of Osiris' model, which are the kernel's stream, in the cycles in which its schedules take them?
 
-use crate::{described, primes, rng};
+use crate::{described, rng};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::expander::UniformStream;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_machines::osiris::units::{KeyGenerator, Shape};
+use polyfabric_machines::osiris::units::{KeyGenerator, Shape, Tile};
 use polyfabric_rtl::{Bench, Bits, Reader, Simulation};
 use rand::Rng;
 
@@ -33,20 +33,24 @@ impl Unit {
         bench.parameter("TILE_BITS", TILE_BITS as u64).simulate().expect("a unit")
     }
 
-    /// The latency, of which the machine's description has the rounds alone: then the seed comes, the first words are added, numbers are cut and
-    /// compared, counted, moved to the front, and written into the ring.
     fn latency(self) -> u64 {
-        let numbers = (128 * self.groups).next_power_of_two();
-        1 + described("osiris", "units.key_generator.latency") + 1 + 2 + u64::from(numbers.ilog2()) + 1
+        KeyGenerator::latency(self.groups)
     }
 
-    /// A limb of a ring of degree 2^`log2`, with so many cycles more than it draws for on average, or one alone.
-    fn limb(self, rng: &mut impl Rng, log2: u32, modulus: u64, more: Option<f64>) -> Limb {
+    /// A limb of a ring of degree 2^`log2`, which draws for as many cycles as the model expects.
+    fn limb(self, rng: &mut impl Rng, log2: u32, modulus: u64) -> Limb {
         let shape = Shape::new(RingDegree::new(1 << log2).expect("a degree"), self.lanes, 16).expect("a shape");
         let modulus = Modulus::new(modulus).expect("a modulus");
-        let average = KeyGenerator::draws(modulus) * f64::from(1 << log2) / (128 * self.groups) as f64;
-        let expected = more.map_or(1, |more| (average + more).ceil() as u64);
+        let expected = KeyGenerator::cycles(shape, modulus, self.groups);
         Limb { shape, seed: rng.random(), stream: rng.random(), modulus, expected }
+    }
+
+    /// The same with so many cycles more than it draws for on average, or one alone.
+    fn misjudged(self, rng: &mut impl Rng, log2: u32, modulus: u64, more: Option<f64>) -> Limb {
+        let limb = self.limb(rng, log2, modulus);
+        let numbers = KeyGenerator::numbers(self.groups) as f64;
+        let average = KeyGenerator::draws(limb.modulus) * f64::from(1 << log2) / numbers;
+        Limb { expected: more.map_or(1, |more| (average + more).ceil() as u64), ..limb }
     }
 
     fn bits(self, limb: Option<&Limb>, waits: bool) -> Bits {
@@ -63,15 +67,14 @@ impl Unit {
             .field(limb.expected, TILE_BITS + 2)
     }
 
-    /// Limbs that come in the cycles given, tiles taken at once or now and then left for a while. The cycle of each tile.
-    fn tiles_are_the_models(self, unit: &Simulation, limbs: &[(usize, Limb)], waits: bool) -> Vec<u64> {
-        let mut rng = rng(18);
+    /// The tiles of `limbs`, which are the kernel's own residues.
+    fn expected(self, limbs: &[(usize, Limb)]) -> Vec<Tile> {
         let mut expected = Vec::new();
         for (_, limb) in limbs {
             let stream = || UniformStream::new(&limb.seed, limb.stream, limb.modulus);
             let mut generator = KeyGenerator::new(limb.shape, 0, stream());
             let of_limb: Vec<_> = std::iter::from_fn(|| generator.step()).collect();
-            // The kernel's own residues: value c + r N/p is tile c's lane r.
+            // Value c + r N/p is tile c's lane r.
             let mut residues = vec![0; limb.shape.degree().get()];
             stream().fill(&mut residues);
             for (number, tile) in of_limb.iter().enumerate() {
@@ -83,11 +86,22 @@ impl Unit {
             }
             expected.extend(of_limb);
         }
+        expected
+    }
+
+    /// Limbs that come in the cycles given, and tiles that are left where they are in those of `waits`. The cycle of each tile.
+    fn tiles_are_the_models(
+        self,
+        unit: &Simulation,
+        limbs: &[(usize, Limb)],
+        mut waits: impl FnMut(usize) -> bool,
+    ) -> Vec<u64> {
+        let expected = self.expected(limbs);
         // Half as many cycles again as tiles, for what is drawn in vain, and for those that are left.
         let cycles = limbs.last().expect("a limb").0 + 3 * expected.len() + 60 * limbs.len() + 100;
         let stream = (0..cycles).map(|cycle| {
             let limb = limbs.iter().find(|(at, _)| *at == cycle).map(|(_, limb)| limb);
-            let waits = waits && rng.random_bool(0.3);
+            let waits = waits(cycle);
             (limb.is_some() || waits).then(|| self.bits(limb, waits))
         });
         let outputs = unit.run(stream, 0).expect("a run");
@@ -100,45 +114,75 @@ impl Unit {
         outputs.iter().map(|output| output.cycle).collect()
     }
 
-    /// Limbs of the machine's primes, one after the other: a tile each cycle, from the latency on.
-    fn a_tile_each_cycle(self, unit: &Simulation, log2: u32, limbs: usize) {
+    /// Limbs one after the other: a tile each cycle, from the latency on and not before.
+    fn a_tile_each_cycle(self, unit: &Simulation, log2: u32, moduli: &[u64]) {
         let mut rng = rng(19);
-        let moduli = primes(1 << 14, WIDTH as u32, limbs);
-        let limbs: Vec<_> = (0..).zip(moduli).map(|(at, q)| (at, self.limb(&mut rng, log2, q, Some(1.0)))).collect();
-        let cycles = self.tiles_are_the_models(unit, &limbs, false);
+        let limbs: Vec<_> = moduli.iter().enumerate().map(|(at, &q)| (at, self.limb(&mut rng, log2, q))).collect();
+        let cycles = self.tiles_are_the_models(unit, &limbs, |_| false);
         for (number, cycle) in cycles.iter().enumerate() {
-            assert_eq!(*cycle, self.latency() + number as u64);
+            assert_eq!(*cycle, self.latency() + number as u64, "rings of degree 2^{log2}");
         }
     }
+
+    /// A schedule: limbs are known ahead, their generator's events as many cycles apart as they have tiles, or more, and a limb's tiles are taken from the
+    /// event's latency on. They are there, each in its cycle, however long the generator had to stand before.
+    fn as_scheduled(self, unit: &Simulation, log2: u32, limbs: usize) {
+        let mut rng = rng(u64::from(log2));
+        let (mut start, mut taken) = (0, Vec::new());
+        let limbs: Vec<_> = (0..limbs)
+            .map(|number| {
+                let modulus = MODULI[rng.random_range(0..MODULI.len())];
+                let limb = self.limb(&mut rng, log2, modulus);
+                let tiles = limb.shape.tiles();
+                assert!(limb.expected as usize <= tiles, "no more cycles than tiles");
+                taken.extend((0..tiles).map(|tile| start + self.latency() as usize + tile));
+                start += tiles + if rng.random_bool(0.3) { rng.random_range(1..100) } else { 0 };
+                (number, limb)
+            })
+            .collect();
+        let cycles = self.tiles_are_the_models(unit, &limbs, |cycle| taken.binary_search(&cycle).is_err());
+        assert_eq!(cycles, taken.iter().map(|&cycle| cycle as u64).collect::<Vec<_>>());
+    }
 }
+
+/// Two that leave out half of the numbers, one that leaves out a sixteenth, and one that hardly leaves out any.
+const MODULI: [u64; 4] = [(1 << 32) + 15, 65537, 0xf_0002_8001, 0xff_ffe8_0001];
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn limbs_of_64_lanes() {
-    let unit = Unit { lanes: 64, groups: 1 };
+    // The fewest groups with which a limb of any prime draws for no more cycles than it has tiles.
+    let unit = Unit { lanes: 64, groups: 2 };
     let simulation = unit.simulate();
-    unit.a_tile_each_cycle(&simulation, 12, 4);
-    // Primes that leave half of the numbers out, and others; rings of one tile, too; too few cycles expected, or as many as it takes mostly.
+    // As in the machine's rings, and of one tile and two, which are fewer than the latency has cycles.
+    for log2 in [6, 7, 9, 12] {
+        for q in MODULI {
+            unit.a_tile_each_cycle(&simulation, log2, &[q; 40][..if log2 > 9 { 4 } else { 40 }]);
+        }
+        unit.as_scheduled(&simulation, log2, if log2 > 9 { 6 } else { 60 });
+    }
+    // Limbs that come late and are misjudged: too few cycles expected, or as many as it takes mostly.
     let mut rng = rng(20);
-    for waits in [false, true] {
+    for leaves in [0.0, 0.3] {
         let mut at = 0;
         let limbs: Vec<_> = (0..30)
             .map(|number| {
-                let modulus = [(1 << 32) + 15, primes(1 << 14, 36, 1)[0], 65537, primes(1 << 14, 40, 1)[0]][number % 4];
                 let more = [Some(2.0), Some(0.0), None][rng.random_range(0..3)];
-                let limb = unit.limb(&mut rng, [10, 6, 8, 12][number / 4 % 4], modulus, more);
+                let limb = unit.misjudged(&mut rng, [10, 6, 8, 12][number / 4 % 4], MODULI[number % 4], more);
                 at += if number < 10 { 1 } else { rng.random_range(1..80) };
                 (at, limb)
             })
             .collect();
-        unit.tiles_are_the_models(&simulation, &limbs, waits);
+        unit.tiles_are_the_models(&simulation, &limbs, |_| rng.random_bool(leaves));
     }
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_512_lanes() {
-    // A quarter more numbers than residues: the machine's primes have nearly 40 bits.
-    let unit = Unit { lanes: described("osiris", "units.ntt.lanes") as usize, groups: 5 };
-    unit.a_tile_each_cycle(&unit.simulate(), 16, 2);
+    let figure = |key| described("osiris", key) as usize;
+    let unit = Unit { lanes: figure("units.ntt.lanes"), groups: figure("units.key_generator.groups") };
+    let simulation = unit.simulate();
+    unit.a_tile_each_cycle(&simulation, 16, &MODULI[1..3]);
+    unit.as_scheduled(&simulation, 10, 20);
 }

@@ -248,6 +248,17 @@ PLANNING = [
     call(lambda _: ELEMENTS.plan(max_failure="1"), "give log2 of it", lambda _: ELEMENTS.plan(max_failure=-40)),
     call(lambda _: REALS.plan(security="all"), "a number of bits, such as 128", lambda _: REALS.plan(security=128)),
     call(lambda _: REALS.plan(key_switch=2), "give a name", lambda _: REALS.plan(key_switch="set")),
+    call(lambda _: REALS.plan(public="no"), "give True or False", lambda _: REALS.plan(public=False)),
+    call(
+        lambda _: REALS.run(NUMBERS, progress="bar"),
+        "give a function of a stage, what is done and the total",
+        lambda _: REALS.run(NUMBERS, progress=lambda _stage, _done, _total: None),
+    ),
+    call(
+        lambda _: ELEMENTS.simulate("morphling", readings="fft_rate=published"),
+        "give a list of them, each as 'FACT=OPTION'",
+        lambda _: ELEMENTS.simulate("morphling", readings=["fft_rate=published"]),
+    ),
     call(lambda _: REALS.plan(unroll=2), "has no blind rotation: leave it out", lambda _: REALS.plan()),
     call(lambda _: ELEMENTS.plan(measure=True), "predicted for every look-up", lambda _: ELEMENTS.plan()),
     call(
@@ -396,6 +407,11 @@ FILES = [
         lambda at: store.KeyStore(REALS, at).put(5, client().evaluation_key),  # type: ignore[arg-type]
         "not 5; choose such a name",
         lambda at: store.KeyStore(REALS, at).put("5", client().evaluation_key),
+    ),
+    call(
+        lambda _: server().execute(client().encrypt(NUMBERS), cancel=True),  # type: ignore[arg-type]
+        "give a threading.Event",
+        lambda _: server().execute(client().encrypt(NUMBERS), cancel=Event()),
     ),
     call(
         lambda at: store.KeyStore(REALS, at, most_bytes=-1),

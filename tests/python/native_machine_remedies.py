@@ -465,6 +465,11 @@ OSIRIS = [
         lambda _: powers(14).simulate("f1", parameters="f1-14-L15"),
     ),
     call(
+        lambda _: powers(14).simulate("f1", security=128),
+        "it takes none of them as asked; give one of your own",
+        lambda _: powers(14).simulate("f1", parameters="f1-14-L15"),
+    ),
+    call(
         lambda _: powers(30).simulate("f1"),
         'give one of your own, parameters="FILE.toml" (--params)',
         lambda at: powers(30).simulate("f1", parameters=str(written(at / "deep.toml", DEEP)), security=0),

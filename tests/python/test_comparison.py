@@ -162,6 +162,12 @@ def test_a_whole_program_is_measured_in_runs(tmp_path, monkeypatch):
     assert row["throughput_per_s"] == pytest.approx(1 / alone["seconds"])
 
 
+def test_an_empty_list_of_machines_is_not_all_of_them(polyfabric):
+    done = polyfabric("compare", "pbs", "--machines", "")
+    assert done.status == 2
+    assert "there is no machine ''; known are" in done.err
+
+
 def test_what_cannot_be_asked_is_told():
     for call, message in (
         (lambda: compare("pbss", parameters=SET), "there is no program 'pbss'"),

@@ -263,6 +263,8 @@ def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_f
         (("f1", "--axis", "units.cluster.coun=1"), "did you mean units.cluster.count"),
         (("morphling", "--axis", "network=clos"), 'has no option "network"'),
         (("f1", "--programs", "ntt@12,"), "a program of the sweep has no name"),
+        (("f1", "--programs", ""), "a program of the sweep has no name"),
+        (("f1", "--axis", "=2,4"), "'=2,4' is not KEY=V1,V2"),
         (("none.toml",), "cannot read the machine file"),
         (("/dev/zero",), "more than 1048576 bytes, and a machine file has fewer"),
     ],
@@ -281,6 +283,7 @@ def test_what_cannot_be_swept_is_told(polyfabric, arguments, message):
         ("", "the axis '' has no values"),
         (f'"{CLUSTERS}" = [2]\n[[sweep]]\n"{CLUSTERS}" = [4]', f"{CLUSTERS} is on two axes"),
         (f'"{CLUSTERS}" = ["two"]', "'two' is no number"),
+        (f'"{CLUSTERS}" = [nan]', f"nan or inf is no number; {CLUSTERS} takes"),
         (f'"{CLUSTERS}" = [true]', f"{CLUSTERS} is 16 in the machine file"),
     ],
 )

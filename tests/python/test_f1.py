@@ -329,7 +329,7 @@ def test_a_compiled_program_is_saved_and_loaded(polyfabric, tmp_path):
     cut = polyfabric(*common, "--load", "cut")
     assert cut.status == 2
     assert "damaged" in cut.err
-    assert "cannot read" in polyfabric(*common, "--load", "none").err
+    assert "error: none: cannot read" in polyfabric(*common, "--load", "none").err
 
 
 def test_the_comparisons_scheduler_is_chosen(polyfabric):

@@ -364,3 +364,17 @@ def test_weights_and_powers_of_two_cost_no_more_than_they_have_to():
 
     for x, y in ((-128, 255), (-1, 127), (100, 128)):
         assert parts(x=x, y=y) == {"signed": list(divmod(x, 8)), "unsigned": [y // 128, y % 128], "whole": [y, 0]}
+
+
+def test_a_vector_of_public_factors_costs_what_they_cost_alone():
+    factors = [3, 5, 44, 0]
+    x = [7, 1000, 65535, 9]
+    for product in (lambda x, f: x * f, lambda x, f: f * x, lambda x, f: x.checked_mul(f)[1]):
+        kinds = {"x": pf.UInt(16).vector(4)}
+        together = pf.program(**kinds)(lambda x, product=product: product(x, factors))
+        alone = pf.program(**kinds)(lambda x, product=product: [product(x[i], f) for i, f in enumerate(factors)])
+        assert together(x=x)["result"] == list(alone(x=x).values())
+        assert together.cost()["lookups"] <= alone.cost()["lookups"]
+    # Equal factors are one operation on all their elements, wherever these stand.
+    mixed = pf.program(x=pf.SInt(9).vector(5))(lambda x: x * [-3, 100, -3, 1, 100])
+    assert mixed(x=[1, 2, -3, -256, 5]) == {"result": [-3, 200, 9, -256, -12]}

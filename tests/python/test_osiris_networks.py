@@ -302,6 +302,7 @@ def test_rows_of_the_networks(monkeypatch):
     monkeypatch.setattr(osiris_networks.machines, "load", lambda name, readings: Machine())
     monkeypatch.setattr(osiris_networks, "planned", lambda *given: planned)
     monkeypatch.setattr(osiris_networks, "_WIDER", ())
+    monkeypatch.setattr(osiris_networks, "_with_lanes", lambda machine, lanes: machine)
     osiris_networks.resnet20_timed.cache_clear()
     rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), [])
     osiris_networks.resnet20_timed.cache_clear()

@@ -69,3 +69,18 @@ def test_a_simulation_tells_its_stages_and_a_hook_ends_it():
     told.clear()
     quotient.cost()
     assert told == []
+
+
+@pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
+def test_a_compilation_to_lists_of_instructions_says_which_share_is_done():
+    @pf.program(x=pf.Real.vector(4096))
+    def powers(x):
+        for step in range(14):
+            x = x * x + sum((pf.rotate(x, step * 12 + turn) for turn in range(1, 12)), x)
+        return x * 0.001
+
+    told: list[tuple[str, int, int]] = []
+    powers.simulate("f1", parameters="f1-14-L16", key_switch="set", progress=lambda *stage: told.append(stage))
+    shares = {done / total for stage, done, total in told if stage == "giving every step its cycle"}
+    assert len(shares) > 1, told
+    assert max(shares) <= 1

@@ -136,6 +136,20 @@ def test_a_kill_in_the_middle_of_a_step_loses_nothing_but_the_step(
     assert found == {"accepted": 1, "surplus": 20}
 
 
+def test_a_client_that_goes_away_leaves_no_traceback_and_the_service_goes_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving(tmp_path) as address:
+        host, _, port = address.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as leaving:
+            leaving.sendall(b"POST /run/ada HTTP/1.1\r\nHost: here\r\nContent-Length: 100000\r\n\r\n" + bytes(1000))
+        time.sleep(1)  # until the service has seen that nobody is there
+        answer = httpx.post(f"{address}/run/ada", content=b"", timeout=60)
+        assert answer.status_code == 400
+        assert "no archive" in answer.text
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_the_example_client_says_that_there_is_no_service():
     done = subprocess.run(
         [sys.executable, EXAMPLES / "client.py", "http://127.0.0.1:9"], capture_output=True, text=True, check=False

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
+from dataclasses import replace
 
 import polyfabric as pf
 import pytest
+from polyfabric.cli.show_elements import show
+from rich.console import Console
 
 
 @pf.program(x=pf.Mod(65537).vector(300))
@@ -29,6 +33,18 @@ def test_a_result_shows_its_outputs_and_not_its_tables() -> None:
         repr(done),
     )
     assert re.match(r"<plus on cpu with \S+: result = 3; correct; ", repr(plus.run({"x": 2})))
+
+
+def test_a_wrong_digit_above_an_integers_width_is_told_where_the_shown_values_are_equal() -> None:
+    @pf.program(x=pf.UInt(3))
+    def same(x: pf.Integer) -> pf.Integer:
+        return x
+
+    done = same.run({"x": 6})
+    for result, told in ((done, False), (replace(done, error={"result": 1.0}), True)):
+        text = io.StringIO()
+        show(Console(file=text), result)
+        assert ("is not shown" in text.getvalue()) == told
 
 
 @pytest.mark.parametrize("program", [squares, plus], ids=["slots", "elements"])

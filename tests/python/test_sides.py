@@ -312,6 +312,39 @@ def test_what_a_hook_raises_ends_the_execution_and_the_server_goes_on(scheme: st
     expect(program, inputs, client.decrypt(server.execute(request)))
 
 
+@pytest.mark.parametrize("scheme", CASES)
+def test_a_hook_that_cannot_be_called_is_refused_before_the_work(scheme: str, sides: Any) -> None:
+    client, server = sides[scheme]
+    request = client.encrypt(CASES[scheme][1])
+    wrong: Any = 5
+    for refused in (
+        lambda: server.execute(request, progress=wrong),
+        lambda: server.execute(request, progress=wrong, cancel=threading.Event()),
+        lambda: pf.Client(client.specification).make_evaluation_key(wrong),
+    ):
+        with pytest.raises(pf.InputError, match="progress=5 is nothing to be called; give a function"):
+            refused()
+
+
+def test_an_execution_that_a_hook_has_ended_ends_no_other_one() -> None:
+    @pf.program(x=pf.UInt(8), y=pf.UInt(8))
+    def larger(x: pf.Integer, y: pf.Integer) -> pf.Integer:
+        return pf.max(x, y)
+
+    client = pf.Client(pf.Specification.of(larger))
+    server = pf.Server(larger, client.evaluation_key)
+    request = client.encrypt({"x": 3, "y": 200})
+
+    def hook(_stage: str, _done: int, _total: int) -> None:
+        # Called again, from the threads that are still at work, before these have seen that nobody wants more.
+        raise LookupError("no more of this")
+
+    for _ in range(3):
+        with pytest.raises(LookupError, match="no more of this"):
+            server.execute(request, progress=hook)
+        assert client.decrypt(server.execute(request)) == {"result": 200}
+
+
 def test_a_store_keeps_no_more_in_memory_than_it_may(tmp_path: Any) -> None:
     spec = pf.Specification.of(reals)
     clients = {name: pf.Client(spec) for name in ("ada", "bob", "eve")}

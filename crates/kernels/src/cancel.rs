@@ -73,6 +73,12 @@ impl Stage {
         check();
         self.counted.done.fetch_add(1, Ordering::Relaxed);
     }
+
+    /// So many steps are done, which are not counted one by one: [`check`], and their number.
+    pub fn reach(&self, done: usize) {
+        check();
+        self.counted.done.store(done as u64, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Stage {
@@ -193,6 +199,8 @@ mod tests {
             assert_eq!(token.progress(), told("checking", 2, 0));
         }
         assert_eq!(token.progress(), told("scheduling", 1, 3));
+        outer.reach(3);
+        assert_eq!(token.progress(), told("scheduling", 3, 3));
         token.cancel();
         let ended = catch_unwind(std::panic::AssertUnwindSafe(move || outer.step()));
         assert!(ended.is_err_and(|payload| payload.is::<Cancelled>()));

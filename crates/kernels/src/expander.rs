@@ -14,13 +14,13 @@ use crate::modular::Modulus;
 use std::ops::Range;
 
 /// Rounds of ChaCha.
-const ROUNDS: usize = 8;
+pub const ROUNDS: usize = 8;
 
 /// Blocks computed at once.
 const LANES: usize = 16;
 
 /// Numbers of 64 bits in sixteen blocks.
-const GROUP: usize = LANES * 16 / 2;
+pub const GROUP: usize = LANES * 16 / 2;
 
 /// For each choice of four numbers the halves in which those chosen come first, in order.
 #[cfg(target_arch = "x86_64")]

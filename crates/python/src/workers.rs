@@ -135,11 +135,15 @@ fn awaited<T>(receiver: &Receiver<Outcome<T>>, token: &Token, patience: bool) ->
     }
 }
 
-/// What a hook has raised that cancelled the work of `token`.
+/// What a hook raised first of all that cancelled the work of `token`. Until the work ends its threads go on telling the hook, which may raise again: nothing
+/// of that is left for the next work with the same threads.
 fn raised(token: &Token) -> Option<PyErr> {
     let mut raised = RAISED.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = raised.iter().position(|(other, _)| other.is(token));
-    own.map(|own| raised.swap_remove(own).1)
+    let (own, others): (Vec<_>, Vec<_>) = take(&mut *raised).into_iter().partition(|(other, _)| other.is(token));
+    *raised = others;
+    // Python may run code of its own where an exception goes.
+    drop(raised);
+    own.into_iter().next().map(|(_, error)| error)
 }
 
 fn ended<T>(outcome: Outcome<T>) -> Result<T, Ended> {

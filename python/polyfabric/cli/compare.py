@@ -85,7 +85,7 @@ def compare(
     with bars() as progress:
         report = compared(
             program,
-            names.split(",") if names else (),
+            () if names is None else names.split(","),
             parameters=_by_machine(parameters),
             batch=batch,
             readings=readings,

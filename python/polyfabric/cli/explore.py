@@ -83,7 +83,7 @@ def explore(
     Performance is the geometric mean of the programs' speeds over those of the machine as its file has it. A point whose area no law tells
     is listed apart, with its cause. A point that cannot be says why, and the others stand; the status is then 1.
     """
-    task = Task.of(machine, programs.split(",") if programs else (), batch)
+    task = Task.of(machine, () if programs is None else programs.split(","), batch)
     axes = [axis(text) for text in written] or own_axes(task)
     with bars() as progress:
         report = swept(task, axes, results=results, jobs=jobs, dask=dask, progress=progress)

@@ -25,6 +25,8 @@ def show(console: Console, result: ElementResult) -> None:
     print_table(console, table)
     verdict = ("equal to the clear program", "green") if result.correct else ("differs from the clear program", BAD)
     console.print(styled("result       ", verdict))
+    if not result.correct and result.outputs == result.expected:
+        console.print("             in digits: what they have above an integer's width is not shown")
     show_common(console, result)
 
 

@@ -15,7 +15,7 @@ from .instead import declared
 from .integers import Integer
 from .numpy_calls import Asked
 from .place import refuse, source, whole
-from .shapes import Shapes
+from .shapes import Shapes, written
 from .slot_matrix import MoreSlots
 from .slot_program import SlotProgram
 from .slots import SlotValue
@@ -48,6 +48,13 @@ class Program(TracedProgram):
     def parse(cls, text: str) -> Self:
         """The program that `text()` printed. Every input and output is a vector; integers of any width are vectors of their digits."""
         return cls(_native.Program.parse(text))
+
+    @classmethod
+    def _restored(cls, data: Mapping[str, Any]) -> Self:
+        program = cls.parse(data["text"])
+        shapes = Shapes.of(data["shapes"], program.native)
+        program._begin(program.native, shapes, written(str, data["doc"], "its documentation"))
+        return program
 
 
 SCHEMES = ("tfhe", "ckks", "bgv")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from .. import _native
 from .place import refuse
+from .shapes import written
 from .slot_shapes import SlotOutputs, SlotShapes
 from .slots import Approximated, SlotTracer, SlotValue
 from .traced import TracedProgram
@@ -49,6 +50,26 @@ class SlotProgram(TracedProgram):
         slots, scalar = program.slots, not is_packed(modulus)
         inputs = {name: SlotType(kind, modulus, slots, scalar, bound) for name, bound in program.inputs}
         return cls(program, inputs, {name: SlotType(kind, modulus, slots, scalar) for name in program.outputs})
+
+    def _stored(self) -> dict[str, Any]:
+        """Without the functions that polynomials approximate: as a rule they are no part of a module, and do not pickle."""
+        return {**super()._stored(), "mapped": self.mapped}
+
+    @classmethod
+    def _restored(cls, data: Mapping[str, Any]) -> Self:
+        program = cls.parse(data["text"])
+        native = program.native
+        shapes = SlotShapes.of(data["shapes"], native.name, native.slots, native.plaintext_modulus)
+        if {name: kind.bound for name, kind in shapes.inputs.items()} != dict(native.inputs):
+            raise ValueError("the types are not those of its inputs")
+        if list(shapes.outputs) != list(native.outputs):
+            raise ValueError("the types are not those of its outputs")
+        program._begin(native, shapes, written(str, data["doc"], "its documentation"))
+        program.mapped = {
+            written(int, node, "a node"): (int(of), float(low), float(high), int(length))
+            for node, (of, low, high, length) in data["mapped"].items()
+        }
+        return program
 
     @property
     def scheme(self) -> str:

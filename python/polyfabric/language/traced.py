@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..errors import InputError
+from ..errors import Error, InputError
 from .numpy_calls import NumpyCalls
 from .place import refuse
 from .shapes import expect_inputs
@@ -42,6 +43,25 @@ class TracedProgram(ABC):
     @abstractmethod
     def parse(cls, text: str) -> Self:
         """The program that `text()` printed."""
+
+    @classmethod
+    @abstractmethod
+    def _restored(cls, data: Mapping[str, Any]) -> Self:
+        """The program of which `_stored` gave this."""
+
+    def _stored(self) -> dict[str, Any]:
+        """What a pickle holds: its text and its types, and not the function, which pickles as little as any decorated one."""
+        return {"text": self.text(), "shapes": self.shapes.to_dict(), "doc": self.__doc__}
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[type[Self], dict[str, Any]]]:
+        return _unpickled, (type(self), self._stored())
+
+    def __copy__(self) -> Self:
+        """Itself: nothing changes a program."""
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
 
     @property
     @abstractmethod
@@ -113,3 +133,11 @@ class TracedProgram(ABC):
                 remedy = f"cast it, as x.cast({kind!r})" if castable else f"declare what it is made of {kind!r}"
                 raise refuse(f"{self.name}: input {name!r} is {value.type}, but {kind} is needed; {remedy}")
         return named(self.function(**inputs), self.function, None)
+
+
+def _unpickled(kind: type[TracedProgram], data: Mapping[str, Any]) -> TracedProgram:
+    """The program that was pickled. Its text and types are checked as those of any file."""
+    try:
+        return kind._restored(data)
+    except (Error, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UnpicklingError(f"what was pickled is no {kind.__name__} of this version: {error}") from None

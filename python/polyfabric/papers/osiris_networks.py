@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import ceil, sqrt
 from typing import Any
 
 from .. import machines, rounds
@@ -103,12 +104,20 @@ class Timed:
         )
 
 
+def _with_lanes(machine: machines.Machine, lanes: int) -> machines.Machine:
+    """The machine with so many lanes, and with key generators that keep up with them: groups of 128 numbers a cycle, for two numbers a lane and for chance."""
+    groups = ceil((2 * lanes + 8 * sqrt(2 * lanes)) / 128)
+    return machines.Machine(
+        machine.native.changed([("units.ntt.lanes", float(lanes)), ("units.key_generator.groups", float(groups))])
+    )
+
+
 @cache
 def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, parameters: str = resnet20.PAPER_SET) -> Timed:
     """ResNet-20 on the machine with those readings, and so many times its lanes, with which a tile grows; on another set if it is asked for."""
     machine = machines.load("osiris", readings)
     if lanes > 1:
-        machine = machines.Machine(machine.native.changed([("units.ntt.lanes", float(lanes * LANES))]))
+        machine = _with_lanes(machine, lanes * LANES)
     with unwarned():
         found = rounds.simulated(resnet20.rounds(), parameters, machine)
     timed = Timed(work=Multiplications(lanes * LANES))
@@ -242,6 +251,15 @@ def _wider(lanes: int, bandwidth: str) -> Callable[[], list[Row]]:
     return _guarded(cell, place, rows)
 
 
+def _scaling() -> Row:
+    narrow, wide = (
+        resnet20_timed(("hoisting=double", f"bandwidth={bandwidth}"), lanes)
+        for bandwidth, lanes in (("1TB", 1), ("2TB", 2))
+    )
+    reason = f"{1e3 * narrow.seconds:.1f} and {1e3 * wide.seconds:.1f} ms, {LANES} and {2 * LANES} lanes"
+    return predicted("section7.scaling", narrow.seconds / wide.seconds, reason)
+
+
 def _ratios() -> list[Row]:
     """What follows of times that were taken before."""
     rows: list[Row] = [
@@ -250,7 +268,7 @@ def _ratios() -> list[Row]:
     ]
 
     def own() -> list[Row]:
-        return [_mended(row) for row in (*_dataflow(), *_power(), _keys())]
+        return [_mended(row) for row in (*_dataflow(), *_power(), _keys(), _scaling())]
 
     return rows + _guarded("figure12.dataflow", None, own)()
 

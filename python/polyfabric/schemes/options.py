@@ -80,15 +80,23 @@ class PlanOptions:
             value = getattr(self, name)
             if value is not None and not isinstance(value, int | float):
                 raise InputError(f"{name}={value!r} is no number; give {what}")
+        for name in ("public", "measure"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | int) or value not in (0, 1):
+                raise InputError(f"{name}={shown(value)}; give True or False")
         if self.unroll not in UNROLLED:
             raise InputError(f"unroll={shown(self.unroll)}; give 1, 2 or 4")
-        if self.security is not None and not (
-            isinstance(self.security, int | float) and 0 <= self.security <= MOST_SECURITY
-        ):
-            raise InputError(f"security={shown(self.security)}; give a number of bits, such as 128")
+        if self.security is not None:
+            expect_bits(self.security)
         if self.key_switch is not None and not isinstance(self.key_switch, str):
             raise InputError(f"key_switch={self.key_switch!r}; give a name")
         return self
+
+
+def expect_bits(security: object) -> None:
+    """Refuses what is no number of bits of security."""
+    if not (isinstance(security, int | float) and 0 <= security <= MOST_SECURITY):
+        raise InputError(f"security={shown(security)}; give a number of bits, such as 128")
 
 
 OF_ELEMENTS = {

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -83,6 +83,9 @@ class Plan(ABC):
     """What of that is keys, in words."""
     work: dict[str, int]
     """How many look-ups an execution has, or operations on slots."""
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a plan does not pickle; pickle its program, and plan that again, as program.plan(..)")
 
     def __repr__(self) -> str:
         place = "this computer" if self.machine is None else self.machine.name
@@ -230,6 +233,9 @@ class RunResult(ABC):
     """What the machine takes; nothing for a run on this computer."""
     rounding: float = 0.0
     """What the clear program's own rounding may leave of a 0, with CKKS."""
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a result does not pickle; pickle its outputs, or what its to_dict() gives")
 
     def __repr__(self) -> str:
         outputs = ", ".join(f"{name} = {value!s:.200}" for name, value in self.outputs.items())

@@ -26,7 +26,7 @@ use polyfabric_kernels::cancel;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use builder::ScheduleBuilder;
+pub use builder::{Emit, ScheduleBuilder};
 
 /// Index of a unit or channel in [`Resources`]: units first, in their order, then channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

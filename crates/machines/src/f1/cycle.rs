@@ -147,8 +147,9 @@ pub fn schedule(
     }
     let mut tried = vec![false; runs.len()];
     let mut next = 0;
+    let stage = cancel::stage("giving every step its cycle", movement.steps.len());
     while let Some(&step) = movement.steps.get(next) {
-        cancel::check();
+        stage.reach(next);
         let run = match step {
             Step::Execute(instruction) => run_of.get(&instruction).copied().filter(|&number| !tried[number]),
             _ => None,

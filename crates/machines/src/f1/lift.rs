@@ -30,7 +30,8 @@ impl Origin {
     }
 }
 
-fn reads_hint(graph: &Graph, index: usize) -> bool {
+/// Whether an instruction reads a vector of a hint.
+pub(super) fn reads_hint(graph: &Graph, index: usize) -> bool {
     let hint = |operand: &Vector| operand.as_leaf().is_some_and(|leaf| graph.leaves()[leaf] == LeafClass::Hint);
     graph.operands(index).iter().any(hint)
 }

@@ -202,8 +202,9 @@ impl<'a> Scheduler<'a> {
 
     fn run(&mut self) {
         let mut now = 0;
+        let stage = cancel::stage("scheduling data movement", self.graph.len());
         while (self.first_open as usize) < self.graph.len() {
-            cancel::check();
+            stage.reach(self.first_open as usize);
             let mut progress = false;
             while self.channel_free <= now && self.load(now) {
                 progress = true;

@@ -7,14 +7,14 @@
 //! Within a group instructions are cut into stages, between which values change limbs (a digit that is lifted to every other
 //! limb), as late as the group allows. In a stage, what one operation does in one limb is a task: it holds a few vectors and reads the
 //! hint's vectors of that limb. What lifts a digit of several limbs to others is a stage of its own, and a cluster does the limbs of a digit one
-//! behind the other (`lift.rs`). Operations that read each other's results are a lane. Tasks are dealt out lane by lane in contiguous
+//! behind the other (`lift.rs`). What reads the hint comes first in a stage, and is dealt out by itself. Operations that read each other's results are a lane. Tasks are dealt out lane by lane in contiguous
 //! shares of equal load, so that clusters take the same limb of different operations at the same time, and a vector of the hint that
 //! comes to one of them is passed on to the others. Whose turn it is to take it from the scratchpad changes from vector to vector.
 //! Without a hint there is nothing to share, and what matters is that lanes stay in their clusters and go side by side, so that one
 //! works while another waits for a unit's latency.
 
 use super::graph::{Graph, GraphBuilder, UnitKind, Vector};
-use super::lift::{NONE, digits, sources};
+use super::lift::{NONE, digits, reads_hint, sources};
 use super::lockstep::{Run, runs};
 use super::machine::{F1, Geometry};
 use super::translate::Translation;
@@ -352,9 +352,17 @@ struct Task {
     round: u32,
     /// Operations before it in its lane.
     depth: u32,
+    /// Whether it reads a hint.
+    hinted: bool,
 }
 
 impl Task {
+    /// Its half of a stage: what reads the hint comes first, and is dealt out by itself, so that each operation has as many clusters for it
+    /// as another one and those that want the same vector want it at the same time. What else there is to do differs from operation to operation.
+    fn half(&self) -> (u32, bool) {
+        (self.key.0, !self.hinted)
+    }
+
     /// Vectors that its busiest unit takes.
     fn cost(&self) -> u64 {
         let [ntt, automorphism, multiply, add] = self.load;
@@ -423,7 +431,7 @@ impl Arranger<'_> {
             first += task.load[UnitKind::Add as usize] + 1;
         }
         let mut steps = vec![0_u32; first as usize];
-        let mut keys: Vec<[u32; 7]> = Vec::with_capacity(reversed.len());
+        let mut keys = Vec::with_capacity(reversed.len());
         for &index in &reversed {
             let number = self.task[index as usize] as usize;
             let task = tasks[number];
@@ -432,11 +440,11 @@ impl Arranger<'_> {
             let step = &mut steps[(starts[number] + digit) as usize];
             *step += 1;
             let turn = (TURN[0] * digit + TURN[1] * *step + task.cluster) % self.clusters;
-            keys.push([self.stage[index as usize], task.round, task.depth, digit, *step, turn, index]);
+            keys.push((task.half(), [task.round, task.depth, digit, *step, turn, index]));
         }
         keys.sort_unstable();
         let mut ready: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
-        for (place, &[.., index]) in (0..).zip(&keys) {
+        for (place, &(_, [.., index])) in (0..).zip(&keys) {
             let makers = graph.distinct_operands(index as usize).iter().filter_map(|operand| operand.as_result());
             let count = makers.filter(|&maker| inside(self, maker as u32)).count() as u32;
             (self.place[index as usize], self.waits[index as usize]) = (place, count);
@@ -446,7 +454,7 @@ impl Arranger<'_> {
         }
         while let Some(Reverse(place)) = ready.pop() {
             cancel::check();
-            let [.., index] = keys[place as usize];
+            let (_, [.., index]) = keys[place as usize];
             order.push(index);
             // Those of later groups wait for nobody yet.
             for &user in graph.users(index as usize) {
@@ -476,6 +484,7 @@ impl Arranger<'_> {
             let number = keys.partition_point(|&other| other < key);
             self.task[index as usize] = number as u32;
             tasks[number].load[graph.function(index as usize).unit() as usize] += 1;
+            tasks[number].hinted |= reads_hint(graph, index as usize);
         }
         tasks
     }
@@ -541,15 +550,15 @@ impl Arranger<'_> {
     /// Gives every task its cluster, stage by stage: contiguous shares of equal load, lane by lane and in each limb by limb.
     fn deal(&self, tasks: &mut [Task], lanes: &HashMap<u32, (u32, u32)>) {
         let by_lane = |(number, task): (usize, &Task)| {
-            let (stage, source, limb, operation) = task.key;
-            ((stage, lanes[&operation].0, source, limb, operation), number)
+            let (_, source, limb, operation) = task.key;
+            ((task.half(), lanes[&operation].0, source, limb, operation), number)
         };
         let mut order: Vec<_> = tasks.iter().enumerate().map(by_lane).collect();
         order.sort_unstable();
-        for stage in order.chunk_by(|a, b| a.0.0 == b.0.0) {
-            let total: u64 = stage.iter().map(|&(_, number)| tasks[number].cost()).sum();
+        for half in order.chunk_by(|a, b| a.0.0 == b.0.0) {
+            let total: u64 = half.iter().map(|&(_, number)| tasks[number].cost()).sum();
             let (mut before, mut cluster, mut round, mut last) = (0, 0, 0, None);
-            for &((_, lane, source, limb, _), number) in stage {
+            for &((_, lane, source, limb, _), number) in half {
                 let task = &mut tasks[number];
                 let cost = task.cost();
                 let share = ((before + cost / 2) * u64::from(self.clusters) / total).min(u64::from(self.clusters) - 1);

@@ -3,14 +3,16 @@
 use super::emit::chip::Chip;
 use super::machine::Fpt;
 use super::meaning::Names;
+use super::replay::Pipeline;
 use super::{Mapped, map, reproduce, specs};
 use crate::audit::Meaning;
-use crate::contract::torus::{MappedTorus, TorusMachine, fixed_point};
+use crate::contract::torus::{MappedTorus, TorusMachine};
 use crate::contract::{Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
 use crate::reproduce::{Prediction, ReproduceError};
-use crate::torus::replay::{Replay, ReplayError};
+use crate::torus::figures::fixed_point;
+use crate::torus::replay::{Context, Replay, ReplayError, stream};
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
@@ -113,6 +115,6 @@ impl MappedTorus for Mapped {
         inputs: &BTreeMap<String, LweBatch<u32>>,
         progress: &dyn Progress,
     ) -> Result<Replay, ReplayError> {
-        self.carry_out(schedule, program, key, inputs, progress)
+        stream::replay(schedule, &Pipeline::new(self, Context::new(program, key, inputs)?), inputs, progress)
     }
 }

@@ -4,9 +4,9 @@ use super::emit::chip::{Chip, Kinds};
 use super::software::Tasks;
 use crate::audit::{Datum, Function, Meaning, Step};
 use crate::engine::schedule::{KindId, Value};
-use crate::torus::body::{operand, result, summed};
 use crate::torus::iteration::IterationPlan;
-use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind};
+use crate::torus::names::{in_body, operand, result, summed};
+use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram};
 
 /// See the module's documentation.
 pub(crate) struct Names<'a> {
@@ -20,23 +20,12 @@ impl<'a> Names<'a> {
         Self { chip, tasks, program }
     }
 
-    fn rotation(&self, op: u32) -> Option<(&'a Body, &'a IterationPlan)> {
-        match &self.program.ops.get(op as usize)?.kind {
-            OpKind::BlindRotation { body, .. } => Some((body, self.tasks.plans.get(&op)?)),
-            _ => None,
-        }
-    }
-
-    /// Values of the body of rotation `op` that number `number` of a class stands for.
     fn in_body(
         &self,
         value: Value,
         values: impl Fn(&Body, &IterationPlan, usize) -> Option<Vec<BodyValue>>,
     ) -> Vec<Datum> {
-        let (op, number) = (value.index >> 8, (value.index & 0xff) as usize);
-        let found = self.rotation(op).and_then(|(body, plan)| values(body, plan, number)).unwrap_or_default();
-        let (element, iteration) = (value.ciphertext, value.iteration);
-        found.into_iter().map(|value| Datum::Body { op, value, element, iteration }).collect()
+        in_body(self.program, &self.tasks.plans, value, values)
     }
 
     fn polynomials(&self, group: usize) -> std::ops::Range<u32> {

@@ -3,53 +3,39 @@
 use super::Mapped;
 use super::emit::chip::Chip;
 use super::software::Tasks;
-use crate::engine::schedule::{Placed, Schedule, Value};
+use crate::engine::schedule::{Placed, Value};
 use crate::torus::iteration::IterationPlan;
+use crate::torus::names::ciphertext;
 use crate::torus::replay::datum::Datum;
 use crate::torus::replay::operations::{Operands, extract, initial, linear, switch};
-use crate::torus::replay::stream::{self, Meaning};
-use crate::torus::replay::{Replay, ReplayError, inputs, outputs};
+use crate::torus::replay::stream::Meaning;
+use crate::torus::replay::{Context, ReplayError};
 use crate::torus::workload::Item;
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, ValueType};
-use polyfabric_runtime::Progress;
-use polyfabric_runtime::tfhe::interpreter::{Primitives, check_inputs};
-use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
-use std::collections::BTreeMap;
+use polyfabric_program::tfhe::kernel::{OpKind, ValueType};
 use std::sync::Arc;
 
-impl Mapped {
-    /// Carries out `schedule`, this one's or a changed one, on real ciphertexts.
-    ///
-    /// # Errors
-    /// [`ReplayError`] if program, key and inputs do not fit, or the schedule is wrong.
-    pub fn carry_out(
-        &self,
-        schedule: &Schedule,
-        program: &KernelProgram,
-        key: &ServerKey<u32>,
-        given: &BTreeMap<String, LweBatch<u32>>,
-        progress: &dyn Progress,
-    ) -> Result<Replay, ReplayError> {
-        check_inputs(program, key, given)?;
-        let primitives = Primitives::new(key, &program.choice.arithmetic)?;
-        let tables = program.tables.iter().map(|table| table.coefficients()).collect();
-        let pipeline = Pipeline { chip: &self.chip, program, tasks: &self.tasks, primitives, tables };
-        let given = inputs(program, given).map(|(item, datum)| (pipeline.name(item), datum)).collect();
-        let stored = stream::replay(schedule, &pipeline, given, progress)?;
-        let outputs = outputs(program, |item| (pipeline.name(item), stored.get(&pipeline.name(item))))?;
-        Ok(Replay { outputs, saturations: pipeline.primitives.saturations(), events: schedule.event_count() })
+/// The pipeline and the host, that carry out a schedule.
+pub(super) struct Pipeline<'a> {
+    chip: &'a Chip,
+    tasks: &'a Tasks,
+    context: Context<'a>,
+}
+
+impl<'a> Pipeline<'a> {
+    pub fn new(mapped: &'a Mapped, context: Context<'a>) -> Self {
+        Self { chip: &mapped.chip, tasks: &mapped.tasks, context }
     }
 }
 
-struct Pipeline<'a> {
-    chip: &'a Chip,
-    program: &'a KernelProgram,
-    tasks: &'a Tasks,
-    primitives: Primitives<'a, u32>,
-    tables: Vec<Vec<u32>>,
-}
-
 impl Meaning for Pipeline<'_> {
+    fn context(&self) -> &Context<'_> {
+        &self.context
+    }
+
+    fn name(&self, item: Item) -> Value {
+        ciphertext(self.context.program, self.chip.classes.ciphertexts(), item)
+    }
+
     fn source(&self, value: Value) -> Option<Datum> {
         let classes = &self.chip.classes;
         match value.class {
@@ -73,27 +59,27 @@ impl Meaning for Pipeline<'_> {
         let count = placed.event.writes.len();
         match placed.event.op.kind {
             kind if kind == kinds.load => {
-                let table = &self.tables[operands.table(0)?];
+                let table = &self.context.tables[operands.table(0)?];
                 let first = placed.op().body_op as usize * count;
-                Ok(initial(&self.primitives, operands.amounts(1)?, table).skip(first).take(count).collect())
+                Ok(initial(&self.context.primitives, operands.amounts(1)?, table).skip(first).take(count).collect())
             }
             kind if kind == kinds.rotate => {
-                operands.rotated_differences(&self.primitives, count, placed.op().iteration)
+                operands.rotated_differences(&self.context.primitives, count, placed.op().iteration)
             }
             kind if kind == kinds.decompose => self.decompose(placed, operands),
-            kind if kind == kinds.forward => operands.spectra(&self.primitives),
+            kind if kind == kinds.forward => operands.spectra(&self.context.primitives),
             kind if kind == kinds.multiply => self.multiply(operands, count),
-            kind if kind == kinds.inverse => operands.coefficients(&self.primitives),
-            kind if kind == kinds.accumulate => operands.accumulated(&self.primitives, count),
-            kind if kind == kinds.extract => Ok(vec![extract(&self.primitives, operands, 0..data.len())?]),
+            kind if kind == kinds.inverse => operands.coefficients(&self.context.primitives),
+            kind if kind == kinds.accumulate => operands.accumulated(&self.context.primitives, count),
+            kind if kind == kinds.extract => Ok(vec![extract(&self.context.primitives, operands, 0..data.len())?]),
             kind if kind == kinds.modulus_switch => {
-                Ok(vec![Datum::Amounts(Arc::new(self.primitives.modulus_switch(operands.torus(0)?)))])
+                Ok(vec![Datum::Amounts(Arc::new(self.context.primitives.modulus_switch(operands.torus(0)?)))])
             }
             kind if kind == kinds.key_switch => {
                 let (source, _) = (operands.torus(0)?, operands.tile(1)?);
-                let gadget = self.program.parameters.key_switch_gadget();
+                let gadget = self.context.program.parameters.key_switch_gadget();
                 let levels = gadget.map_or(0, |gadget| gadget.levels);
-                Ok(vec![switch(&self.primitives, source, None, 0..source.len() - 1, levels)])
+                Ok(vec![switch(&self.context.primitives, source, None, 0..source.len() - 1, levels)])
             }
             kind if kind == kinds.linear => self.linear(placed, operands),
             // What moves is the same at both ends.
@@ -103,13 +89,6 @@ impl Meaning for Pipeline<'_> {
 }
 
 impl Pipeline<'_> {
-    /// Name of an LWE ciphertext in the host's memory.
-    fn name(&self, item: Item) -> Value {
-        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
-        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
-        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
-    }
-
     fn plan(&self, placed: Placed<'_>) -> Result<&IterationPlan, ReplayError> {
         let op = placed.op();
         let unknown = ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.body_op };
@@ -124,7 +103,7 @@ impl Pipeline<'_> {
         let first = forwards.first().map_or(0, |forward| forward.polynomial);
         let digits = |forward: &crate::torus::iteration::Forward| {
             let polynomial = operands.torus((forward.polynomial - first) as usize)?;
-            Ok(Datum::Digits(Arc::new(self.primitives.digit(polynomial, forward.level))))
+            Ok(Datum::Digits(Arc::new(self.context.primitives.digit(polynomial, forward.level))))
         };
         let digits: Result<Vec<Datum>, ReplayError> = forwards.iter().map(digits).collect();
         Ok(vec![Datum::bundle(digits?)])
@@ -133,14 +112,14 @@ impl Pipeline<'_> {
     /// The sums of all columns: so far, or by group once they are complete.
     fn multiply(&self, operands: Operands<'_>, groups: usize) -> Result<Vec<Datum>, ReplayError> {
         let columns = self.tasks.shape.polynomials as usize;
-        let sums = operands.products(&self.primitives, columns)?;
+        let sums = operands.products(&self.context.primitives, columns)?;
         Ok(sums.chunks(columns / groups.max(1)).map(|group| Datum::bundle(group.to_vec())).collect())
     }
 
     fn linear(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
         let op = placed.op();
         let unknown = || ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.ciphertext };
-        let kernel_op = self.program.ops.get(op.kernel_op as usize).ok_or_else(unknown)?;
+        let kernel_op = self.context.program.ops.get(op.kernel_op as usize).ok_or_else(unknown)?;
         let (OpKind::Linear { matrix, bias }, ValueType::Lwe { dimension, .. }) = (&kernel_op.kind, &kernel_op.result)
         else {
             return Err(unknown());

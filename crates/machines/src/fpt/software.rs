@@ -111,6 +111,11 @@ impl Batch {
     pub fn elements(&self) -> Range<u32> {
         self.first..self.first + self.count
     }
+
+    /// The same, to index with.
+    pub fn range(&self) -> Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
 }
 
 /// A program's tasks, with all that the dispatch needs.

@@ -1,12 +1,14 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{Balance, Fpt};
-use crate::contract::torus::{STAGES, stage_spec, stage_widths};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
-use crate::torus::pipeline::PipelineDepth;
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined};
+use crate::torus::figures::{SCALING, STAGES, depth, stage_spec, stage_widths};
 
 /// Every figure.
-pub const SPECS: &[FigureSpec] = &[
+pub const SPECS: &[FigureSpec] = &joined::<{ OWN.len() + SCALING.len() }>(&[OWN, SCALING]);
+
+/// Those that other machines of the family do not have, or not alike.
+const OWN: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
     figure(
         "units.cmux.fft_unrolled",
@@ -64,20 +66,6 @@ pub const SPECS: &[FigureSpec] = &[
     stage_spec(STAGES[1]),
     figure("machine.arithmetic.forward_twiddle", Dimension::Bits, 4.0, 52.0, "the forward twiddle factors' width"),
     figure("machine.arithmetic.inverse_twiddle", Dimension::Bits, 4.0, 52.0, "the inverse twiddle factors' width"),
-    figure(
-        "machine.arithmetic.overflow_log2",
-        Dimension::Bits,
-        1.0,
-        256.0,
-        "minus log2 of the probability that a value overflows",
-    ),
-    figure(
-        "machine.arithmetic.first_step",
-        Dimension::Ratio,
-        0.0,
-        0.5,
-        "the largest step of a test polynomial, as a share of the torus",
-    ),
 ];
 
 impl Fpt {
@@ -96,11 +84,7 @@ impl Fpt {
             batch: d.count("units.cmux.batch")?,
             log2_radix: d.count("units.cmux.log2_radix")? as u32,
             largest_ring: d.count("units.cmux.largest_ring")?,
-            depth: PipelineDepth {
-                adder: d.count("units.pipeline.adder")?,
-                multiplier: d.count("units.pipeline.multiplier")?,
-                memory: d.count("units.pipeline.memory")?,
-            },
+            depth: depth(d)?,
             multiplexer: d.count("units.pipeline.multiplexer")?,
             key_bits: d.count("machine.arithmetic.key")?,
             forward: stage_widths(d, STAGES[0], d.count("machine.arithmetic.forward")? as u32)?,

@@ -7,12 +7,11 @@ use super::{Mapped, map};
 use crate::contract::torus;
 use crate::engine::checker::{check, check_every_round};
 use crate::engine::description::Description;
-use crate::engine::schedule::{Event, Item, Schedule};
-use crate::torus::test_support::{Scene, lookups, network, parameters, shape};
+use crate::engine::schedule::Schedule;
+use crate::torus::test_support::{Scene, each_event, lookups, network, parameters, shape};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
-use std::sync::Arc;
 
 fn description() -> Description {
     crate::description("fpt").expect("the built-in file is right")
@@ -156,16 +155,6 @@ fn replay_is_the_interpreter_bit_for_bit() {
         let mapped = mapped(&machine, &scene.program);
         check(&mapped.schedule, &[]).expect("the schedule is legal");
         assert_eq!(scene.replay(&mapped), Some(scene.expected()), "scene {number}");
-    }
-}
-
-/// Applies `change` to every event, in loops too.
-fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut Event)) {
-    for item in items {
-        match item {
-            Item::Event(event) => change(event),
-            Item::Repeat(repeat) => each_event(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
-        }
     }
 }
 

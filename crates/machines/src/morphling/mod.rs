@@ -27,16 +27,12 @@ pub(crate) mod test_support;
 mod tests;
 
 use crate::engine::schedule::{Schedule, ScheduleBuilder};
-use crate::torus::replay::{Replay, ReplayError};
 use emit::places::Places;
 use emit::resources::Chip;
 use hardware::Timeline;
 use machine::Morphling;
 use polyfabric_program::tfhe::kernel::KernelProgram;
-use polyfabric_runtime::Progress;
-use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
 use software::{SoftwareError, Streams};
-use std::collections::BTreeMap;
 
 /// A program on the chip.
 pub struct Mapped {
@@ -67,20 +63,4 @@ pub fn map(machine: &Morphling, program: &KernelProgram) -> Result<Mapped, Softw
     let (schedule, operands) = emit::emit(&places, &timeline, builder);
     let chip = Chip { operands, ..places.chip };
     Ok(Mapped { streams, timeline, schedule, chip, machine: machine.clone() })
-}
-
-impl Mapped {
-    /// Carries out the schedule on real ciphertexts.
-    ///
-    /// # Errors
-    /// [`ReplayError`] if program, key and inputs do not fit, or the schedule is wrong.
-    pub fn replay(
-        &self,
-        program: &KernelProgram,
-        key: &ServerKey<u32>,
-        inputs: &BTreeMap<String, LweBatch<u32>>,
-        progress: &dyn Progress,
-    ) -> Result<Replay, ReplayError> {
-        replay::replay(program, &self.streams, &self.schedule, &self.chip, key, inputs, progress)
-    }
 }

@@ -1,9 +1,8 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{FOLDED_BYTES, Morphling, Network};
-use crate::contract::torus::{STAGES, WIDTHS, stage_spec, width_spec};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, optional};
-use crate::torus::pipeline::PipelineDepth;
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined, optional};
+use crate::torus::figures::{FIXED_POINT, depth};
 
 /// A figure that components alone read.
 const fn beside_area(key: &'static str, most: f64, meaning: &'static str) -> FigureSpec {
@@ -13,7 +12,10 @@ const fn beside_area(key: &'static str, most: f64, meaning: &'static str) -> Fig
 const MERGES: &str = "machine.arithmetic.merges";
 
 /// Every figure.
-pub const SPECS: &[FigureSpec] = &[
+pub const SPECS: &[FigureSpec] = &joined::<{ OWN.len() + FIXED_POINT.len() }>(&[OWN, FIXED_POINT]);
+
+/// Those that other machines of the family do not have, or not alike.
+const OWN: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
     figure("units.xpu.count", Dimension::Count, 1.0, 64.0, "the number of XPUs"),
     figure("units.xpu.rows", Dimension::Count, 1.0, 32.0, "the VPE rows of an XPU"),
@@ -115,29 +117,6 @@ pub const SPECS: &[FigureSpec] = &[
         32.0,
         "the width of a coefficient: the data path is of 32 bits",
     ),
-    figure("machine.arithmetic.transform", Dimension::Bits, 8.0, 60.0, "the width of a transform value's part"),
-    width_spec(WIDTHS[0]),
-    width_spec(WIDTHS[1]),
-    width_spec(WIDTHS[2]),
-    width_spec(WIDTHS[3]),
-    width_spec(WIDTHS[4]),
-    stage_spec(STAGES[0]),
-    stage_spec(STAGES[1]),
-    figure("machine.arithmetic.twiddle", Dimension::Bits, 8.0, 52.0, "the width of a twiddle factor's part"),
-    figure(
-        "machine.arithmetic.overflow_log2",
-        Dimension::Bits,
-        1.0,
-        256.0,
-        "minus log2 of the probability that a value overflows",
-    ),
-    figure(
-        "machine.arithmetic.first_step",
-        Dimension::Ratio,
-        0.0,
-        0.5,
-        "the largest step of a test polynomial, as a share of the torus",
-    ),
 ];
 
 impl Morphling {
@@ -159,11 +138,7 @@ impl Morphling {
             ifft_points: d.count("units.path.points")?,
             merge_split: d.flag("units.xpu.merge_split")?,
             merges: d.figures().contains_key(MERGES) && d.flag(MERGES)?,
-            depth: PipelineDepth {
-                adder: d.count("units.pipeline.adder")?,
-                multiplier: d.count("units.pipeline.multiplier")?,
-                memory: d.count("units.pipeline.memory")?,
-            },
+            depth: depth(d)?,
             key_streams: d.count("machine.reuse.key_streams")?,
             largest_ring: d.count("units.fft.largest_ring")?,
             poly_acc: d.count("memories.poly_acc.capacity")?,

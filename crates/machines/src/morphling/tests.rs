@@ -9,7 +9,7 @@ use crate::audit::audit;
 use crate::contract::torus::MappedTorus;
 use crate::engine::checker::{Hazard, check, check_every_round};
 use crate::engine::schedule::{Access, Event, Item, KindId, Placed, Repeat, Schedule, ScheduleBuilder, Shift};
-use crate::torus::test_support::{Scene, both_reuses, lookups, lowering, network, parameters, shape};
+use crate::torus::test_support::{Scene, both_reuses, each_event, lookups, lowering, network, parameters, shape};
 use polyfabric_kernels::Gadget;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use polyfabric_program::tfhe::lowering::{Accumulation, InputTransform, TfheLowering};
@@ -553,7 +553,7 @@ fn a_paper_size_replay_decrypts() {
     // Two ciphertexts share an FFT unit: folded, each has the interpreter's bits; merged, other ones that say the same.
     for merges in [false, true] {
         let mapped = map(&Morphling { merges, ..machine() }, &scene.program).expect("the program fits");
-        let outputs = mapped.replay(&scene.program, &scene.server, &scene.inputs, &NoProgress);
+        let outputs = mapped.replay(&mapped.schedule, &scene.program, &scene.server, &scene.inputs, &NoProgress);
         let outputs = outputs.expect("a legal schedule");
         assert_eq!(outputs.saturations, 0);
         assert_eq!(outputs.outputs["y"].data() == scene.expected(), !merges);
@@ -563,16 +563,6 @@ fn a_paper_size_replay_decrypts() {
             let expected: u32 = if index % 3 == 0 { 1 << 29 } else { 7 << 29 };
             let error = phase.wrapping_sub(expected) as i32;
             assert!(error.unsigned_abs() < 1 << 28, "look-up {index} of {}: {phase:#x}", scene.count);
-        }
-    }
-}
-
-/// Applies `change` to every event, in loops too.
-fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut crate::engine::schedule::Event)) {
-    for item in items {
-        match item {
-            Item::Event(event) => change(event),
-            Item::Repeat(repeat) => each_event(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
         }
     }
 }

@@ -113,14 +113,14 @@ impl Kinds {
         let ModChangeUnits { shape, height, depth } = *units;
         let lanes = machine.lanes as f64;
         let mut transforms = |what: &str, direction: Direction, ahead: u64| -> Vec<KindId> {
-            let slots = 1..=machine.limbs;
-            let of = |slots| {
-                let latency = ahead + NttUnit::latency(shape, slots, depth);
-                let kind = builder.kind(format!("{what}, {slots} limbs interleaved"), "ntt", lanes, latency);
+            let interleaved = 1..=machine.limbs;
+            let of = |interleaved| {
+                let latency = ahead + NttUnit::latency(shape, interleaved, depth);
+                let kind = builder.kind(format!("{what}, {interleaved} limbs interleaved"), "ntt", lanes, latency);
                 // The direction, and how long the delays are.
-                builder.in_mode(kind, Mode((slots << 1 | usize::from(direction == Direction::Forward)) as u16))
+                builder.in_mode(kind, Mode((interleaved << 1 | usize::from(direction == Direction::Forward)) as u16))
             };
-            slots.map(of).collect()
+            interleaved.map(of).collect()
         };
         let inverse = transforms("inverse transform", Direction::Inverse, 0);
         let forward = transforms("transform", Direction::Forward, 0);
@@ -143,7 +143,7 @@ impl Kinds {
             inner_product: kind("inner product".to_owned(), "hadamard.keys", key_latency),
             pointwise: kind("pointwise".to_owned(), "hadamard.diagonals", diagonal_latency),
             both: kind("pointwise, two polynomials".to_owned(), "hadamard.diagonals", diagonal_latency),
-            masks: kind("masks".to_owned(), "key_generator", machine.generator_latency),
+            masks: kind("masks".to_owned(), "key_generator", machine.generator_latency()),
             automorphism: kind("automorphism".to_owned(), "automorphism", machine.automorphism_latency(shape)),
             load: kind("load".to_owned(), "hbm", machine.memory_latency),
             store: kind("store".to_owned(), "hbm", 0),
@@ -157,14 +157,14 @@ impl Kinds {
         self.modes.get(usize::from(kind.0)).copied().flatten()
     }
 
-    /// Inverse transform, conversion and transform of `alpha` source limbs, with `slots` limbs interleaved.
-    pub fn mod_change(&self, alpha: usize, slots: usize) -> [KindId; 3] {
-        [self.inverse[slots - 1], self.conversion[alpha - 1], self.forward[slots - 1]]
+    /// Inverse transform, conversion and transform of `alpha` source limbs, with `interleaved` limbs interleaved.
+    pub fn mod_change(&self, alpha: usize, interleaved: usize) -> [KindId; 3] {
+        [self.inverse[interleaved - 1], self.conversion[alpha - 1], self.forward[interleaved - 1]]
     }
 
     /// An inverse transform of so many limbs interleaved.
-    pub fn inverse(&self, slots: usize) -> KindId {
-        self.inverse[slots - 1]
+    pub fn inverse(&self, interleaved: usize) -> KindId {
+        self.inverse[interleaved - 1]
     }
 
     /// A conversion of so many source limbs.
@@ -173,13 +173,13 @@ impl Kinds {
     }
 
     /// A transform of so many limbs interleaved.
-    pub fn transform(&self, slots: usize) -> KindId {
-        self.forward[slots - 1]
+    pub fn transform(&self, interleaved: usize) -> KindId {
+        self.forward[interleaved - 1]
     }
 
     /// A transform of so many limbs interleaved that are made of one.
-    pub fn extension(&self, slots: usize) -> KindId {
-        self.extension[slots - 1]
+    pub fn extension(&self, interleaved: usize) -> KindId {
+        self.extension[interleaved - 1]
     }
 
     /// What operations of `kind` do; those of no other kind move something.

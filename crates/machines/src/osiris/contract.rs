@@ -6,7 +6,7 @@ use super::meaning::Names;
 use super::replay::{replay, replay_rounds};
 use super::rounds::Body;
 use super::schedule::{Scheduled, schedule};
-use super::tasks::{MapError, Tasks, Work};
+use super::tasks::{Kernel, MapError, Tasks};
 use crate::audit::residue::Meaning;
 use crate::contract::options::Given;
 use crate::contract::residue::{Estimate, MappedResidue, ResidueMachine};
@@ -104,26 +104,26 @@ impl ResidueMachine for OsirisKind {
         for task in &tasks.tasks {
             // What will be refused is no candidate for the choice of a key switch.
             figures.holds(task).map_err(failed)?;
-            match &task.work {
-                Work::ModChange { sources, targets, division, .. } => {
+            match &task.kernel {
+                Kernel::ModChange { sources, targets, division, .. } => {
                     let stream = tiles * sources.len().max(targets.len()) as f64;
                     (first, array, second) = (first + stream, array + stream, second + stream);
                     hadamard += if division.is_some() { tiles * targets.len() as f64 } else { 0.0 };
                 }
-                Work::Inverse { sources, .. } => first += tiles * sources.len() as f64,
-                Work::Convert { sources, targets, .. } => array += tiles * sources.len().max(targets.len()) as f64,
-                Work::Forward { targets, division, .. } => {
+                Kernel::Inverse { sources, .. } => first += tiles * sources.len() as f64,
+                Kernel::Convert { sources, targets, .. } => array += tiles * sources.len().max(targets.len()) as f64,
+                Kernel::Forward { targets, division, .. } => {
                     second += tiles * targets.len() as f64;
                     hadamard += if division.is_some() { tiles * targets.len() as f64 } else { 0.0 };
                 }
-                Work::KeyProduct { .. } => hadamard += tiles,
-                Work::Pointwise { limbs, diagonal, .. } => {
+                Kernel::KeyProduct { .. } => hadamard += tiles,
+                Kernel::Pointwise { limbs, diagonal, .. } => {
                     hadamard += tiles * limbs.len() as f64;
                     // Either NTT unit makes diagonals.
                     let made = if diagonal.is_some() { tiles * limbs.len() as f64 / 2.0 } else { 0.0 };
                     (first, second) = (first + made, second + made);
                 }
-                Work::Automorphism { .. } => automorphism += tiles,
+                Kernel::Automorphism { .. } => automorphism += tiles,
             }
         }
         let is_hint = |leaf: &&Leaf| matches!(leaf, Leaf::Hint { .. });

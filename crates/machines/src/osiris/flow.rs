@@ -39,7 +39,7 @@ struct Passed {
     unit: usize,
     /// How it is set up.
     mode: Option<Mode>,
-    /// Cycles from the task's start until the first tile enters it.
+    /// Cycles from the task's start until the first tile enters it; less than none of what is drawn ahead.
     enters: Cycle,
     /// Cycles until that is through.
     latency: Cycle,
@@ -82,8 +82,8 @@ impl Flow {
     /// # Errors
     /// [`MapError`] if no unit can do a task.
     pub fn of(tasks: &Tasks, planner: &Planner<'_>) -> Result<Self, MapError> {
-        let operands = Lists::of(tasks.tasks.iter().map(|task| task.work.operands()));
-        let results = Lists::of(tasks.tasks.iter().map(|task| task.work.results()));
+        let operands = Lists::of(tasks.tasks.iter().map(|task| task.kernel.operands()));
+        let results = Lists::of(tasks.tasks.iter().map(|task| task.kernel.results()));
         let (mut known, mut by_form) = (HashMap::<Form, usize>::new(), Vec::new());
         let mut form = |task: &Task| {
             let layouts = planner.layouts(task)?;

@@ -7,7 +7,7 @@
 use super::chip::Chip;
 use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
-use super::tasks::{Extended, Half, MapError, Residue, Task, Work, read_with_places};
+use super::tasks::{Extended, Half, Kernel, MapError, Residue, Task, read_with_places};
 use super::units::{BaseConversionArray, HadamardUnit, LimbExtension, NttUnit};
 use crate::engine::schedule::{KindId, MemoryId, Mode, Order, Resource};
 use polyfabric_kernels::cancel;
@@ -66,7 +66,7 @@ pub struct Segment {
     pub kind: KindId,
     /// How the unit is set up for it.
     pub mode: Option<Mode>,
-    /// Cycles after the task's start.
+    /// Cycles after the task's start; of what is drawn ahead, before it.
     pub offset: Cycle,
     /// Cycles from the first tile in to the first tile out.
     pub latency: Cycle,
@@ -143,16 +143,16 @@ impl Planner<'_> {
         self.units.shape.degree().get() as u64
     }
 
-    /// A limb at `place` of `slots` interleaved ones, as it is read.
-    fn read(&self, residue: Residue, place: usize, slots: usize) -> Port {
+    /// A limb at `place` of interleaved ones whose tiles come `spacing` cycles apart, as it is read.
+    fn read(&self, residue: Residue, place: usize, spacing: usize) -> Port {
         let first = place as Cycle;
-        let last = first + (self.tiles() - 1) * slots as Cycle;
+        let last = first + (self.tiles() - 1) * spacing as Cycle;
         Port::Place(Tap { residue, first, last, order: Order::Stream })
     }
 
     /// The same as it is written: all limbs are said to be there with the last one.
-    fn write(&self, residue: Residue, place: usize, slots: usize, latency: Cycle) -> Port {
-        let (first, last) = (latency + place as Cycle, latency + self.tiles() * slots as Cycle - 1);
+    fn write(&self, residue: Residue, place: usize, spacing: usize, latency: Cycle) -> Port {
+        let (first, last) = (latency + place as Cycle, latency + self.tiles() * spacing as Cycle - 1);
         Port::Place(Tap { residue, first, last, order: Order::Stream })
     }
 
@@ -168,69 +168,79 @@ impl Planner<'_> {
     pub fn layouts(&self, task: &Task) -> Result<Vec<Layout>, MapError> {
         cancel::check();
         self.machine.holds(task)?;
-        let sides = 0..self.chip.keys.len();
-        if let Some(limbs) = task.work.in_turn(self.machine.tiling) {
-            let parts: Vec<Work> = (0..limbs).map(|limb| task.work.part(limb)).collect();
-            let ways = if matches!(task.work, Work::Pointwise { .. }) { sides } else { 0..1 };
-            return Ok(ways.map(|side| self.one_after_the_other(side, &parts)).collect());
-        }
-        Ok(match &task.work {
-            Work::ModChange { .. } => vec![self.mod_change(task)?],
-            Work::Inverse { sources, results } => vec![self.inverse(sources, results)],
-            Work::Convert { sources, results, .. } => vec![self.convert(sources, results)],
-            Work::Forward { targets, division, results } => {
-                vec![self.forward(targets, division.as_ref().map(|(kept, _)| &**kept), results)]
+        let sides = 0..if task.kernel.on_a_hadamard_unit() { self.chip.keys.len() } else { 1 };
+        let way = |side| match task.kernel.in_turn(self.machine.tiling) {
+            None => self.way(task.op, &task.kernel, side),
+            Some(limbs) => {
+                let of_limb = |limb| self.way(task.op, &task.kernel.part(limb), side);
+                Ok(self.one_after_the_other((0..limbs).map(of_limb).collect::<Result<_, _>>()?))
             }
-            Work::KeyProduct { terms, results, .. } => {
-                sides.map(|side| self.key_product(side, terms, results)).collect()
+        };
+        sides.map(way).collect()
+    }
+
+    /// How operation `op` does `kernel`, with the Hadamard unit of that side if it is done by one.
+    fn way(&self, op: u32, kernel: &Kernel, side: usize) -> Result<Layout, MapError> {
+        Ok(match kernel {
+            Kernel::ModChange { sources, targets, division, results, .. } => {
+                return self.mod_change(op, sources, targets, division.as_deref(), results);
             }
-            Work::Pointwise { limbs, diagonal, halves, .. } => {
-                sides.map(|side| self.pointwise(side, limbs.len(), *diagonal, halves)).collect()
+            Kernel::Inverse { sources, results } => self.inverse(sources, results),
+            Kernel::Convert { sources, results, .. } => self.convert(sources, results),
+            Kernel::Forward { targets, division, results } => {
+                self.forward(targets, division.as_ref().map(|(kept, _)| &**kept), results)
             }
-            Work::Automorphism { operand, result, .. } => {
-                let latency = self.machine.automorphism_latency(self.units.shape) as Cycle;
-                vec![Layout {
-                    segments: vec![Segment {
-                        resource: self.chip.automorphism,
-                        kind: self.chip.kinds.automorphism,
-                        mode: None,
-                        offset: 0,
-                        latency,
-                        cycles: self.tiles(),
-                        work: self.limb_words(),
-                        reads: vec![self.read(*operand, 0, 1)],
-                        writes: vec![self.whole(*result, latency)],
-                        part: None,
-                    }],
-                    links: Vec::new(),
-                }]
-            }
+            Kernel::KeyProduct { terms, results, .. } => self.key_product(side, terms, results),
+            Kernel::Pointwise { limbs, diagonal, halves, .. } => self.pointwise(side, limbs.len(), *diagonal, halves),
+            Kernel::Automorphism { operand, result, .. } => self.automorphism(*operand, *result),
         })
     }
 
-    /// A change of modulus, with the division behind it if there is one.
-    fn mod_change(&self, task: &Task) -> Result<Layout, MapError> {
-        let Work::ModChange { sources, targets, division, results, .. } = &task.work else {
-            return Ok(Layout::default());
+    /// One limb through the automorphism unit.
+    fn automorphism(&self, operand: Residue, result: Residue) -> Layout {
+        let latency = self.machine.automorphism_latency(self.units.shape) as Cycle;
+        let segment = Segment {
+            resource: self.chip.automorphism,
+            kind: self.chip.kinds.automorphism,
+            mode: None,
+            offset: 0,
+            latency,
+            cycles: self.tiles(),
+            work: self.limb_words(),
+            reads: vec![self.read(operand, 0, 1)],
+            writes: vec![self.whole(result, latency)],
+            part: None,
         };
+        Layout { segments: vec![segment], links: Vec::new() }
+    }
+
+    /// A change of modulus, with the division behind it if there is one.
+    fn mod_change(
+        &self,
+        op: u32,
+        sources: &[(LimbId, Residue)],
+        targets: &[LimbId],
+        division: Option<&[Residue]>,
+        results: &[Residue],
+    ) -> Result<Layout, MapError> {
         let ModChangeUnits { shape, height, depth } = self.units;
-        let (alpha, slots) = (sources.len(), sources.len().max(targets.len()));
+        let (alpha, spacing) = (sources.len(), sources.len().max(targets.len()));
         // Targets are cut into streams that fit; sources stay together.
-        if slots > self.machine.limbs {
-            return Err(MapError::Interleaved { op: task.op, limbs: slots, most: self.machine.limbs });
+        if spacing > self.machine.limbs {
+            return Err(MapError::Interleaved { op, limbs: spacing, most: self.machine.limbs });
         }
         let mut layout = Layout::default();
-        let cycles = self.tiles() * slots as Cycle;
-        let transform = NttUnit::latency(shape, slots, depth) as Cycle;
+        let cycles = self.tiles() * spacing as Cycle;
+        let transform = NttUnit::latency(shape, spacing, depth) as Cycle;
         let conversion = BaseConversionArray::latency(height, shape.lanes(), alpha, depth) as Cycle;
-        let kinds = self.chip.kinds.mod_change(alpha, slots);
+        let kinds = self.chip.kinds.mod_change(alpha, spacing);
         let units = [self.chip.ntt[0], self.chip.array, self.chip.ntt[1]];
         let limbs = [alpha, targets.len(), targets.len()];
         let places = |results: &[Residue], latency: Cycle| -> Vec<Port> {
-            let place = |(place, &residue): (usize, &Residue)| self.write(residue, place, slots, latency);
+            let place = |(place, &residue): (usize, &Residue)| self.write(residue, place, spacing, latency);
             results.iter().enumerate().map(place).collect()
         };
-        let sources = sources.iter().enumerate().map(|(place, &(_, residue))| self.read(residue, place, slots));
+        let sources = sources.iter().enumerate().map(|(place, &(_, residue))| self.read(residue, place, spacing));
         let (mut reads, mut offset) = (sources.collect::<Vec<_>>(), 0);
         for (stage, latency) in [transform, conversion, transform].into_iter().enumerate() {
             let (writes, next) = if stage == 2 && division.is_none() {
@@ -257,7 +267,7 @@ impl Planner<'_> {
             offset += latency + 1;
         }
         if let Some(kept) = division {
-            layout.segments.push(self.division(kept, results, slots, (offset, reads)));
+            layout.segments.push(self.division(kept, results, spacing, (offset, reads)));
         }
         Ok(layout)
     }
@@ -267,19 +277,19 @@ impl Planner<'_> {
         &self,
         kept: &[Residue],
         results: &[Residue],
-        slots: usize,
+        spacing: usize,
         (offset, mut reads): (Cycle, Vec<Port>),
     ) -> Segment {
         let latency = HadamardUnit::key_latency(self.machine.hadamard_height, self.units.depth) as Cycle;
-        reads.extend((0..).zip(kept).map(|(place, &residue)| self.read(residue, place, slots)));
-        let writes = (0..).zip(results).map(|(place, &residue)| self.write(residue, place, slots, latency));
+        reads.extend((0..).zip(kept).map(|(place, &residue)| self.read(residue, place, spacing)));
+        let writes = (0..).zip(results).map(|(place, &residue)| self.write(residue, place, spacing, latency));
         Segment {
             resource: self.chip.keys[0],
             kind: self.chip.kinds.division,
             mode: None,
             offset,
             latency,
-            cycles: self.tiles() * slots as Cycle,
+            cycles: self.tiles() * spacing as Cycle,
             work: kept.len() as u64 * self.limb_words(),
             reads,
             writes: writes.collect(),
@@ -288,17 +298,9 @@ impl Planner<'_> {
     }
 
     /// Single limbs, each a limb's cycles behind the one before.
-    fn one_after_the_other(&self, side: usize, parts: &[Work]) -> Layout {
+    fn one_after_the_other(&self, limbs: Vec<Layout>) -> Layout {
         let mut whole = Layout::default();
-        for (number, part) in parts.iter().enumerate() {
-            let one = match part {
-                Work::Inverse { sources, results } => self.inverse(sources, results),
-                Work::Forward { targets, division, results } => {
-                    self.forward(targets, division.as_ref().map(|(kept, _)| &**kept), results)
-                }
-                Work::Pointwise { limbs, diagonal, halves, .. } => self.pointwise(side, limbs.len(), *diagonal, halves),
-                _ => Layout::default(),
-            };
+        for (number, one) in limbs.into_iter().enumerate() {
             let before = whole.links.len();
             let behind = |port: Port| match port {
                 Port::Wire(link) => Port::Wire(before + link),
@@ -318,18 +320,18 @@ impl Planner<'_> {
 
     /// Limbs through the first NTT unit alone.
     fn inverse(&self, sources: &[(LimbId, Residue)], results: &[Residue]) -> Layout {
-        let slots = sources.len();
-        let latency = NttUnit::latency(self.units.shape, slots, self.units.depth) as Cycle;
+        let spacing = sources.len();
+        let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
         let segment = Segment {
             resource: self.chip.ntt[0],
-            kind: self.chip.kinds.inverse(slots),
-            mode: self.chip.kinds.mode(self.chip.kinds.inverse(slots)),
+            kind: self.chip.kinds.inverse(spacing),
+            mode: self.chip.kinds.mode(self.chip.kinds.inverse(spacing)),
             offset: 0,
             latency,
-            cycles: self.tiles() * slots as Cycle,
-            work: slots as u64 * self.limb_words(),
-            reads: (0..).zip(sources).map(|(place, &(_, residue))| self.read(residue, place, slots)).collect(),
-            writes: (0..).zip(results).map(|(place, &residue)| self.write(residue, place, slots, latency)).collect(),
+            cycles: self.tiles() * spacing as Cycle,
+            work: spacing as u64 * self.limb_words(),
+            reads: (0..).zip(sources).map(|(place, &(_, residue))| self.read(residue, place, spacing)).collect(),
+            writes: (0..).zip(results).map(|(place, &residue)| self.write(residue, place, spacing, latency)).collect(),
             part: None,
         };
         Layout { segments: vec![segment], links: Vec::new() }
@@ -338,7 +340,7 @@ impl Planner<'_> {
     /// Coefficients that lie in the scratchpads through the array, a tile of each limb in turn.
     fn convert(&self, sources: &[(LimbId, Residue)], results: &[Residue]) -> Layout {
         let ModChangeUnits { shape, height, depth } = self.units;
-        let slots = sources.len().max(results.len());
+        let spacing = sources.len().max(results.len());
         let latency = BaseConversionArray::latency(height, shape.lanes(), sources.len(), depth) as Cycle;
         let segment = Segment {
             resource: self.chip.array,
@@ -346,10 +348,10 @@ impl Planner<'_> {
             mode: None,
             offset: 0,
             latency,
-            cycles: self.tiles() * slots as Cycle,
+            cycles: self.tiles() * spacing as Cycle,
             work: results.len() as u64 * self.limb_words(),
-            reads: (0..).zip(sources).map(|(place, &(_, residue))| self.read(residue, place, slots)).collect(),
-            writes: (0..).zip(results).map(|(place, &residue)| self.write(residue, place, slots, latency)).collect(),
+            reads: (0..).zip(sources).map(|(place, &(_, residue))| self.read(residue, place, spacing)).collect(),
+            writes: (0..).zip(results).map(|(place, &residue)| self.write(residue, place, spacing, latency)).collect(),
             part: None,
         };
         Layout { segments: vec![segment], links: Vec::new() }
@@ -357,38 +359,38 @@ impl Planner<'_> {
 
     /// Coefficients that lie in the scratchpads through the second NTT unit, and the division behind it if there is one.
     fn forward(&self, targets: &[(LimbId, Residue)], kept: Option<&[Residue]>, results: &[Residue]) -> Layout {
-        let slots = targets.len();
-        let latency = NttUnit::latency(self.units.shape, slots, self.units.depth) as Cycle;
-        let cycles = self.tiles() * slots as Cycle;
+        let spacing = targets.len();
+        let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
+        let cycles = self.tiles() * spacing as Cycle;
         let mut layout = Layout::default();
         let writes = match kept {
-            Some(_) => vec![layout.link(self.chip.wires[2], slots, cycles)],
-            None => (0..).zip(results).map(|(place, &residue)| self.write(residue, place, slots, latency)).collect(),
+            Some(_) => vec![layout.link(self.chip.wires[2], spacing, cycles)],
+            None => (0..).zip(results).map(|(place, &residue)| self.write(residue, place, spacing, latency)).collect(),
         };
         let wire = writes.clone();
         layout.segments.push(Segment {
             resource: self.chip.ntt[1],
-            kind: self.chip.kinds.transform(slots),
-            mode: self.chip.kinds.mode(self.chip.kinds.transform(slots)),
+            kind: self.chip.kinds.transform(spacing),
+            mode: self.chip.kinds.mode(self.chip.kinds.transform(spacing)),
             offset: 0,
             latency,
             cycles,
-            work: slots as u64 * self.limb_words(),
-            reads: (0..).zip(targets).map(|(place, &(_, residue))| self.read(residue, place, slots)).collect(),
+            work: spacing as u64 * self.limb_words(),
+            reads: (0..).zip(targets).map(|(place, &(_, residue))| self.read(residue, place, spacing)).collect(),
             writes,
             part: None,
         });
         if let Some(kept) = kept {
-            layout.segments.push(self.division(kept, results, slots, (latency + 1, wire)));
+            layout.segments.push(self.division(kept, results, spacing, (latency + 1, wire)));
         }
         layout
     }
 
-    /// An inner product of one limb with rows of a key.
+    /// An inner product of one limb with rows of a key. Masks are drawn ahead: the task begins where they meet what is in the scratchpads.
     fn key_product(&self, side: usize, terms: &[(u16, Residue, Residue)], results: &[Residue; 2]) -> Layout {
         let (cycles, work) = (self.tiles(), self.limb_words());
         let latency = HadamardUnit::key_latency(self.machine.hadamard_height, self.units.depth) as Cycle;
-        let ahead = self.machine.generator_latency as Cycle;
+        let ahead = self.machine.generator_latency() as Cycle;
         let mut layout = Layout::default();
         let operands = terms.iter().flat_map(|&(_, digit, body)| [digit, body]);
         let mut reads: Vec<Port> = operands.map(|operand| self.whole(operand, 0)).collect();
@@ -399,7 +401,7 @@ impl Planner<'_> {
                 resource: self.chip.generators[side][cell],
                 kind: self.chip.kinds.masks,
                 mode: None,
-                offset: 0,
+                offset: -(ahead + 1),
                 latency: ahead,
                 cycles,
                 work,
@@ -412,7 +414,7 @@ impl Planner<'_> {
             resource: self.chip.keys[side],
             kind: self.chip.kinds.inner_product,
             mode: None,
-            offset: ahead + 1,
+            offset: 0,
             latency,
             cycles,
             work,

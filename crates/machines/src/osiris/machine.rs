@@ -2,12 +2,13 @@
 
 use super::mod_change::ModChangeUnits;
 use super::steps::StepSchedules;
-use super::tasks::{MapError, Task, Work};
+use super::tasks::{Kernel, MapError, Task};
 use super::tiling::Tiling;
 use super::units::base_conversion::HeightError;
 use super::units::ntt::NttUnit;
 use super::units::{
-    AutomorphismUnit, BaseConversionArray, HadamardUnit, LimbExtension, PipelineDepth, Routing, Shape, ShapeError,
+    AutomorphismUnit, BaseConversionArray, HadamardUnit, KeyGenerator, LimbExtension, PipelineDepth, Routing, Shape,
+    ShapeError,
 };
 use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure};
 use polyfabric_kernels::RingDegree;
@@ -25,7 +26,13 @@ pub const SPECS: &[FigureSpec] = &[
     figure("units.base_conversion.height", Dimension::Count, 1.0, 256.0, "the rows of the base conversion array"),
     figure("units.hadamard.count", Dimension::Count, 1.0, 2.0, "the Hadamard units"),
     figure("units.hadamard.height", Dimension::Count, 2.0, 64.0, "the cells of a column of a Hadamard unit"),
-    figure("units.key_generator.latency", Dimension::Cycles, 1.0, 1e4, "the cycles from a seed to its first residues"),
+    figure(
+        "units.key_generator.groups",
+        Dimension::Count,
+        1.0,
+        4096.0,
+        "the groups of sixteen blocks that a key generator draws a cycle",
+    ),
     figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
     figure("memories.scratchpad.capacity", Dimension::Bytes, 1024.0, 1e12, "the scratchpads"),
     figure("memories.scratchpad.reads", Dimension::Count, 1.0, 256.0, "the tiles that are read a cycle"),
@@ -38,7 +45,7 @@ pub const SPECS: &[FigureSpec] = &[
         "machine.dataflow.hoisting",
         Dimension::Count,
         0.0,
-        2.0,
+        (HOISTING.len() - 1) as f64,
         "what rotations share: 0 nothing, 1 digits, 2 divisions too",
     ),
     figure("machine.dataflow.limb_extension", Dimension::Flag, 0.0, 1.0, "whether diagonals are made of one limb"),
@@ -46,7 +53,7 @@ pub const SPECS: &[FigureSpec] = &[
         "machine.dataflow.steps",
         Dimension::Count,
         0.0,
-        3.0,
+        (STEPS.len() - 1) as f64,
         "by what steps are chosen: 0 products, 1 rates of units and memory, 2 schedules, 3 none but a rotation for each diagonal",
     ),
     figure(
@@ -71,6 +78,12 @@ pub const SPECS: &[FigureSpec] = &[
         "whether limbs pass interleaved, or one after the other",
     ),
 ];
+
+/// By figure `machine.dataflow.hoisting`: what rotations share.
+const HOISTING: [Hoisting; 3] = [Hoisting::None, Hoisting::Single, Hoisting::Double];
+
+/// By figure `machine.dataflow.steps`: how steps are chosen.
+const STEPS: [StepsBy; 4] = [StepsBy::Products, StepsBy::Rates, StepsBy::Schedules, StepsBy::Diagonals];
 
 /// The figure that is no count among those that have to go together.
 const BANDWIDTH: &str = "channels.hbm.bandwidth";
@@ -105,8 +118,8 @@ pub struct Osiris {
     pub hadamard_units: usize,
     /// Cells of a column of one: the most digits of a key switch.
     pub hadamard_height: usize,
-    /// Cycles from a seed to its first residues.
-    pub generator_latency: u64,
+    /// Groups of sixteen blocks that a key generator draws a cycle.
+    pub generator_groups: usize,
     /// Registers in the arithmetic.
     pub depth: PipelineDepth,
     /// Bits of a residue.
@@ -148,25 +161,16 @@ impl Osiris {
             height: count("units.base_conversion.height")?,
             hadamard_units: count("units.hadamard.count")?,
             hadamard_height: count("units.hadamard.height")?,
-            generator_latency: d.count("units.key_generator.latency")?,
+            generator_groups: count("units.key_generator.groups")?,
             depth: PipelineDepth { multiplier: count("units.pipeline.multiplier")? },
             word_bits: d.count("machine.arithmetic.word")?,
             scratchpad: d.count("memories.scratchpad.capacity")?,
             port_tiles: (d.count("memories.scratchpad.reads")?, d.count("memories.scratchpad.writes")?),
             memory_bytes: d.bytes_per_cycle("channels.hbm.bandwidth")?,
             memory_latency: d.count("channels.hbm.latency")?,
-            hoisting: match d.count("machine.dataflow.hoisting")? {
-                0 => Hoisting::None,
-                1 => Hoisting::Single,
-                _ => Hoisting::Double,
-            },
+            hoisting: HOISTING[count("machine.dataflow.hoisting")?],
             limb_extension: d.flag("machine.dataflow.limb_extension")?,
-            steps: match d.count("machine.dataflow.steps")? {
-                0 => StepsBy::Products,
-                1 => StepsBy::Rates,
-                2 => StepsBy::Schedules,
-                _ => StepsBy::Diagonals,
-            },
+            steps: STEPS[count("machine.dataflow.steps")?],
             giant_step_centric: d.flag("machine.dataflow.giant_step_centric")?,
             fused_rescale: d.flag("machine.dataflow.fused_rescale")?,
             tiling: match d.flag("machine.dataflow.limb_interleaving")? {
@@ -190,6 +194,12 @@ impl Osiris {
             "units.ntt.stages",
             "lanes are a power of two, as the transforms are, and at most as many as the largest ring has residues",
             machine.lanes.is_power_of_two() && machine.lanes.ilog2() <= machine.stages,
+        )?;
+        together(
+            "units.key_generator.groups",
+            "units.ntt.lanes",
+            "a tile a cycle, modulo any prime, takes two numbers a lane and 8 times the square root of as many for chance; a group has 128",
+            KeyGenerator::enough(machine.lanes, 2.0) <= KeyGenerator::numbers(machine.generator_groups) as f64,
         )?;
         let memory = machine.memory_bytes / machine.tile_bytes();
         let (units, height) = (machine.hadamard_units as f64, machine.hadamard_height as f64);
@@ -236,15 +246,21 @@ impl Osiris {
     /// # Errors
     /// [`MapError::Height`], [`MapError::Digits`].
     pub fn holds(&self, task: &Task) -> Result<(), MapError> {
-        match &task.work {
-            Work::ModChange { sources, .. } | Work::Convert { sources, .. } if sources.len() > self.height => {
+        match &task.kernel {
+            Kernel::ModChange { sources, .. } | Kernel::Convert { sources, .. } if sources.len() > self.height => {
                 let cause = HeightError { sources: sources.len(), height: self.height };
                 Err(MapError::Height { op: task.op, cause })
             }
-            Work::KeyProduct { terms, .. } if terms.len() > self.hadamard_height => {
+            Kernel::KeyProduct { terms, .. } if terms.len() > self.hadamard_height => {
                 Err(MapError::Digits { op: task.op, digits: terms.len(), height: self.hadamard_height })
             }
-            _ => Ok(()),
+            Kernel::ModChange { .. }
+            | Kernel::Inverse { .. }
+            | Kernel::Convert { .. }
+            | Kernel::Forward { .. }
+            | Kernel::KeyProduct { .. }
+            | Kernel::Pointwise { .. }
+            | Kernel::Automorphism { .. } => Ok(()),
         }
     }
 
@@ -314,6 +330,8 @@ impl Osiris {
             limb_extension_multipliers: self.hadamard_units * LimbExtension::multipliers(self.lanes),
             switches: Routing::switch_count(self.lanes),
             setting_bytes: largest_shape.map_or(0.0, AutomorphismUnit::setting_bytes),
+            mask_ring_bytes: (self.hadamard_units * self.hadamard_height) as f64
+                * word_bytes(KeyGenerator::ring_words(self.lanes, self.generator_groups)),
             delay_bytes: 2.0 * word_bytes(self.limbs * words(|shape| NttUnit::buffer_words(shape, 1))),
             twiddle_bytes: 2.0 * word_bytes(self.limbs * words(NttUnit::table_words)),
             stage_twiddle_bytes: 2.0 * 2.0 * word_bytes(self.limbs * words(NttUnit::table_words_by_stage)),
@@ -321,6 +339,11 @@ impl Osiris {
             skew_bytes: word_bytes(BaseConversionArray::skew_words(self.lanes)),
             scratchpad_bytes: self.scratchpad as f64,
         }
+    }
+
+    /// Cycles from a seed to its first residues.
+    pub fn generator_latency(&self) -> u64 {
+        KeyGenerator::latency(self.generator_groups)
     }
 
     /// Cycles through the automorphism unit on rings of `shape`.
@@ -346,6 +369,8 @@ pub struct Structure {
     pub switches: usize,
     /// Settings of all switches for one rotation of the largest ring: the paper has no memory for them.
     pub setting_bytes: f64,
+    /// The rings of all key generators: the paper has no generator's parts.
+    pub mask_ring_bytes: f64,
     /// Delays of both NTT units.
     pub delay_bytes: f64,
     /// Two tables of factors a limb, for each direction, once.

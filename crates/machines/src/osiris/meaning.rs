@@ -2,7 +2,7 @@
 
 use super::chip::Does;
 use super::schedule::Scheduled;
-use super::tasks::{Half, Pointwise, Residue, Work, inverse_of_product, read_at_once};
+use super::tasks::{Half, Kernel, Pointwise, Residue, inverse_of_product, read_at_once};
 use crate::audit::residue::{Meaning, Role};
 use crate::engine::schedule::{KindId, OpRef, Value};
 use crate::rns::function::Function;
@@ -117,9 +117,9 @@ impl Meaning for Names<'_> {
 
     fn step(&self, op: OpRef) -> Option<Step> {
         let task = self.scheduled.tasks.tasks.get(op.body_op as usize)?;
-        let work = task.work.of_event(self.scheduled.tiling, op.iteration)?;
-        Some(match (&*work, self.scheduled.chip.kinds.does(op.kind)) {
-            (Work::ModChange { sources, targets, conversion, .. }, does) => {
+        let kernel = task.kernel.of_event(self.scheduled.tiling, op.iteration)?;
+        Some(match (&*kernel, self.scheduled.chip.kinds.does(op.kind)) {
+            (Kernel::ModChange { sources, targets, conversion, .. }, does) => {
                 let from = LimbSet::new(sources.iter().map(|&(limb, _)| limb));
                 let to = LimbSet::new(targets.iter().copied());
                 match does {
@@ -133,39 +133,39 @@ impl Meaning for Names<'_> {
                     _ => return None,
                 }
             }
-            (Work::Inverse { sources, .. }, Does::Inverse) => {
+            (Kernel::Inverse { sources, .. }, Does::Inverse) => {
                 Step::Transforms { inverse: true, limbs: LimbSet::new(sources.iter().map(|&(limb, _)| limb)) }
             }
-            (Work::Convert { sources, targets, conversion, .. }, Does::Conversion) => Step::Conversion {
+            (Kernel::Convert { sources, targets, conversion, .. }, Does::Conversion) => Step::Conversion {
                 from: LimbSet::new(sources.iter().map(|&(limb, _)| limb)),
                 to: LimbSet::new(targets.iter().copied()),
                 conversion: *conversion,
             },
-            (Work::Forward { targets, .. }, Does::Forward) => {
+            (Kernel::Forward { targets, .. }, Does::Forward) => {
                 Step::Transforms { inverse: false, limbs: LimbSet::new(targets.iter().map(|&(limb, _)| limb)) }
             }
-            (Work::Forward { targets, division: Some((_, dropped)), .. }, Does::Division) => {
+            (Kernel::Forward { targets, division: Some((_, dropped)), .. }, Does::Division) => {
                 Step::Sums(self.division(dropped.iter().copied(), targets.iter().map(|&(limb, _)| limb)))
             }
-            (Work::KeyProduct { key, limb, terms, .. }, Does::Masks) => {
+            (Kernel::KeyProduct { key, limb, terms, .. }, Does::Masks) => {
                 let &(row, ..) = terms.get(op.iteration as usize)?;
                 let leaf = Leaf::Hint { key: *key, row, part: Part::Mask, limb: *limb };
                 Step::Generated(LeafSubpolynomial { leaf, subpolynomial: 0 })
             }
-            (Work::KeyProduct { limb, terms, .. }, Does::InnerProduct) => {
+            (Kernel::KeyProduct { limb, terms, .. }, Does::InnerProduct) => {
                 // Digit and body one after the other, and then the masks.
                 let count = terms.len();
                 let body = (0..count).map(|term| product(2 * term, 2 * term + 1)).collect();
                 let mask = (0..count).map(|term| product(2 * term, 2 * count + term)).collect();
                 Step::Sums([body, mask].map(|terms| Sum { limb: limb.0, terms, addend: 0 }).into())
             }
-            (Work::Pointwise { limbs, what, diagonal, halves }, Does::Pointwise | Does::Both) => {
+            (Kernel::Pointwise { limbs, what, diagonal, halves }, Does::Pointwise | Does::Both) => {
                 Step::Sums(self.halves(limbs, what, diagonal.is_some(), halves))
             }
-            (Work::Pointwise { limbs, diagonal: Some(diagonal), .. }, Does::Extension) => {
+            (Kernel::Pointwise { limbs, diagonal: Some(diagonal), .. }, Does::Extension) => {
                 Step::Extension { plaintext: diagonal.plaintext, from: diagonal.from, to: limbs.clone() }
             }
-            (Work::Automorphism { limb, element, .. }, Does::Automorphism) => Step::One(Function::Automorphism {
+            (Kernel::Automorphism { limb, element, .. }, Does::Automorphism) => Step::One(Function::Automorphism {
                 limb: limb.0,
                 element: element.value() as u32,
                 subpolynomial: 0,

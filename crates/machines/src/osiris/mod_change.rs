@@ -101,7 +101,7 @@ impl ModChangeSchedule {
         Self { units, tiling, limbs: (sources, targets), blocks, transforms }
     }
 
-    fn slots(&self) -> usize {
+    fn spacing(&self) -> usize {
         match self.tiling {
             Tiling::Interleaved => self.limbs.0.max(self.limbs.1),
             Tiling::LimbByLimb => 1,
@@ -111,7 +111,7 @@ impl ModChangeSchedule {
     /// The order in which the values enter.
     pub fn input(&self) -> TileOrder {
         match self.tiling {
-            Tiling::Interleaved => TileOrder::interleaved(self.units.shape, self.limbs.0, self.slots()),
+            Tiling::Interleaved => TileOrder::interleaved(self.units.shape, self.limbs.0, self.spacing()),
             Tiling::LimbByLimb => TileOrder::limb_by_limb(self.units.shape, self.limbs.0),
         }
     }
@@ -121,13 +121,13 @@ impl ModChangeSchedule {
         let last = self
             .transforms
             .last()
-            .map_or(0, |begin| begin + self.slots() as u64 * (self.units.shape.tiles() as u64 - 1));
-        last + NttUnit::latency(self.units.shape, self.slots(), self.units.depth) + 1
+            .map_or(0, |begin| begin + self.spacing() as u64 * (self.units.shape.tiles() as u64 - 1));
+        last + NttUnit::latency(self.units.shape, self.spacing(), self.units.depth) + 1
     }
 
     /// Words in the delays of both NTT units' commutators.
     pub fn delay_words(&self) -> usize {
-        2 * NttUnit::buffer_words(self.units.shape, self.slots())
+        2 * NttUnit::buffer_words(self.units.shape, self.spacing())
     }
 
     /// Stays in the buffer before the array, and in the one behind it.
@@ -168,7 +168,7 @@ impl ModChangeSchedule {
     /// every place has been read.
     pub fn period(&self, copies: u64) -> u64 {
         let tiles = self.units.shape.tiles() as u64;
-        let slots = self.slots() as u64;
+        let spacing = self.spacing() as u64;
         let block = self.limbs.0.max(self.limbs.1) as u64;
         let span =
             |first: Option<&u64>, last: Option<&u64>, rest: u64| last.zip(first).map_or(0, |(l, f)| l - f + rest);
@@ -176,7 +176,7 @@ impl ModChangeSchedule {
             self.input().cycles(),
             span(self.blocks.first(), self.blocks.last(), block),
             match self.tiling {
-                Tiling::Interleaved => slots * tiles,
+                Tiling::Interleaved => spacing * tiles,
                 Tiling::LimbByLimb => span(self.transforms.first(), self.transforms.last(), tiles),
             },
         ];
@@ -196,9 +196,9 @@ impl ModChangeSchedule {
     pub fn run(&self, table: &BaseTable, values: &[Vec<u64>]) -> Result<(Vec<Vec<u64>>, u64), ModChangeError> {
         let ModChangeUnits { shape, height, depth } = self.units;
         assert_eq!((table.source_count(), table.target_count()), self.limbs, "the conversion of the schedule");
-        let mut inverse = NttUnit::new(shape, Direction::Inverse, table.sources(), self.slots(), depth)?;
+        let mut inverse = NttUnit::new(shape, Direction::Inverse, table.sources(), self.spacing(), depth)?;
         let mut array = BaseConversionArray::new(height, shape.lanes(), table.clone(), depth)?;
-        let mut forward = NttUnit::new(shape, Direction::Forward, table.targets(), self.slots(), depth)?;
+        let mut forward = NttUnit::new(shape, Direction::Forward, table.targets(), self.spacing(), depth)?;
         let mut input = self.input().cut(values).peekable();
         let (mut before, mut behind) = (Buffer::new("the array"), Buffer::new("the second NTT unit"));
         let by_cycle = |tiles: Vec<(u64, (usize, usize))>| tiles.into_iter().collect::<HashMap<_, _>>();

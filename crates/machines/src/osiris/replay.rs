@@ -6,7 +6,7 @@
 use super::machine::Osiris;
 use super::rounds::Body;
 use super::schedule::Scheduled;
-use super::tasks::{Half, Pointwise, Residue, Work, inverse_of_product, read_at_once};
+use super::tasks::{Half, Kernel, Pointwise, Residue, inverse_of_product, read_at_once};
 use super::tiling::{TileOrder, join};
 use super::units::base_conversion::HeightError;
 use super::units::{
@@ -299,30 +299,30 @@ impl Replay<'_> {
         let Some(task) = self.scheduled.tasks.tasks.get(event.op.body_op as usize) else {
             return Err(self.not_there(event));
         };
-        let Some(work) = task.work.of_event(self.machine.tiling, event.op.iteration) else {
+        let Some(kernel) = task.kernel.of_event(self.machine.tiling, event.op.iteration) else {
             return Err(self.not_there(event));
         };
-        match &*work {
-            Work::ModChange { sources, targets, conversion, .. } => {
+        match &*kernel {
+            Kernel::ModChange { sources, targets, conversion, .. } => {
                 let sources: Vec<Modulus> = sources.iter().map(|&(limb, _)| self.modulus(limb)).collect();
                 let targets: Vec<Modulus> = targets.iter().map(|&limb| self.modulus(limb)).collect();
                 self.mod_change(event, sources, targets, *conversion)
             }
-            Work::Inverse { sources, .. } => {
+            Kernel::Inverse { sources, .. } => {
                 let moduli: Vec<Modulus> = sources.iter().map(|&(limb, _)| self.modulus(limb)).collect();
                 let coefficients = self.transform(event, &moduli, Direction::Inverse)?;
                 self.write_tiles(event, &event.writes, coefficients.into_iter().map(|(_, tile)| tile))
             }
-            Work::Convert { sources, targets, conversion, .. } => {
+            Kernel::Convert { sources, targets, conversion, .. } => {
                 let sources: Vec<Modulus> = sources.iter().map(|&(limb, _)| self.modulus(limb)).collect();
                 let targets: Vec<Modulus> = targets.iter().map(|&limb| self.modulus(limb)).collect();
-                let slots = sources.len().max(targets.len());
+                let spacing = sources.len().max(targets.len());
                 let limbs = self.limbs(event, &event.reads, &sources)?;
-                let tiles = TileOrder::interleaved(self.shape(), sources.len(), slots).cut(&limbs).collect();
+                let tiles = TileOrder::interleaved(self.shape(), sources.len(), spacing).cut(&limbs).collect();
                 let converted = self.convert(tiles, sources, targets, *conversion)?;
                 self.write_tiles(event, &event.writes, converted.into_iter().map(|(_, tile)| tile))
             }
-            Work::Forward { targets, division, .. } => {
+            Kernel::Forward { targets, division, .. } => {
                 let moduli: Vec<Modulus> = targets.iter().map(|&(limb, _)| self.modulus(limb)).collect();
                 if event.resource != chip.ntt[1] {
                     let dropped = division.iter().flat_map(|(_, dropped)| dropped);
@@ -336,20 +336,20 @@ impl Replay<'_> {
                 }
                 self.write_tiles(event, &event.writes, values.into_iter().map(|(_, tile)| tile))
             }
-            Work::KeyProduct { key, limb, terms, .. } => {
+            Kernel::KeyProduct { key, limb, terms, .. } => {
                 let generated = chip.cell(event.op).and_then(|cell| terms.get(cell));
                 match generated {
                     Some(&(row, ..)) => self.masks(event, *key, row, *limb),
                     None => self.key_product(event, *limb, terms.len()),
                 }
             }
-            Work::Pointwise { limbs, diagonal: Some(diagonal), .. } if chip.ntt.contains(&event.resource) => {
+            Kernel::Pointwise { limbs, diagonal: Some(diagonal), .. } if chip.ntt.contains(&event.resource) => {
                 self.extend(event, diagonal.from, limbs)
             }
-            Work::Pointwise { limbs, what, diagonal, halves } => {
+            Kernel::Pointwise { limbs, what, diagonal, halves } => {
                 self.pointwise(event, limbs, what, diagonal.is_some(), halves)
             }
-            Work::Automorphism { element, .. } => {
+            Kernel::Automorphism { element, .. } => {
                 let (shape, words) = (self.shape(), self.read(event, &event.reads[0])?);
                 let element = self.round.map_or(*element, |round| round.round.element(*element));
                 let mut unit = AutomorphismUnit::new(shape, element);
@@ -446,12 +446,12 @@ impl Replay<'_> {
     ) -> Result<(), ReplayError> {
         let (chip, shape) = (&self.scheduled.chip, self.shape());
         let depth = self.scheduled.units.depth;
-        let (alpha, slots) = (sources.len(), sources.len().max(targets.len()));
-        let transform = NttUnit::latency(shape, slots, depth);
+        let (alpha, spacing) = (sources.len(), sources.len().max(targets.len()));
+        let transform = NttUnit::latency(shape, spacing, depth);
         if event.resource == chip.ntt[0] {
             let limbs = self.limbs(event, &event.reads, &sources)?;
-            let mut unit = NttUnit::new(shape, Direction::Inverse, &sources, slots, depth)?;
-            let tiles = TileOrder::interleaved(shape, alpha, slots).cut(&limbs);
+            let mut unit = NttUnit::new(shape, Direction::Inverse, &sources, spacing, depth)?;
+            let tiles = TileOrder::interleaved(shape, alpha, spacing).cut(&limbs);
             let coefficients = stream(&mut unit, tiles, transform)?;
             self.put(event, &event.writes[0], coefficients);
         } else if event.resource == chip.array {
@@ -459,7 +459,7 @@ impl Replay<'_> {
             let converted = self.convert(tiles, sources, targets, conversion)?;
             self.put(event, &event.writes[0], converted);
         } else if event.resource == chip.ntt[1] {
-            let mut unit = NttUnit::new(shape, Direction::Forward, &targets, slots, depth)?;
+            let mut unit = NttUnit::new(shape, Direction::Forward, &targets, spacing, depth)?;
             let values = stream(&mut unit, self.take(event, &event.reads[0])?, transform)?;
             if chip.wires.contains(&event.writes[0].place.memory) {
                 self.put(event, &event.writes[0], values);
@@ -486,12 +486,12 @@ impl Replay<'_> {
         conversion: Conversion,
     ) -> Result<Vec<(u64, Tile)>, ReplayError> {
         let (shape, depth, height) = (self.shape(), self.scheduled.units.depth, self.scheduled.units.height);
-        let (alpha, slots) = (sources.len(), sources.len().max(targets.len()));
+        let (alpha, spacing) = (sources.len(), sources.len().max(targets.len()));
         let converter = BaseConverter::new(RnsBasis::new(sources)?, RnsBasis::new(targets)?);
         let table = BaseTable::new(&converter, conversion == Conversion::Balanced);
         let mut unit = BaseConversionArray::new(height, shape.lanes(), table, depth)?;
         let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth);
-        Ok(stream(&mut unit, tiles, latency + slots as u64)?)
+        Ok(stream(&mut unit, tiles, latency + spacing as u64)?)
     }
 
     /// Limbs through an NTT unit alone.
@@ -501,11 +501,11 @@ impl Replay<'_> {
         moduli: &[Modulus],
         direction: Direction,
     ) -> Result<Vec<(u64, Tile)>, ReplayError> {
-        let (shape, depth, slots) = (self.shape(), self.scheduled.units.depth, moduli.len());
+        let (shape, depth, spacing) = (self.shape(), self.scheduled.units.depth, moduli.len());
         let limbs = self.limbs(event, &event.reads, moduli)?;
-        let mut unit = NttUnit::new(shape, direction, moduli, slots, depth)?;
-        let tiles = TileOrder::interleaved(shape, slots, slots).cut(&limbs);
-        Ok(stream(&mut unit, tiles, NttUnit::latency(shape, slots, depth))?)
+        let mut unit = NttUnit::new(shape, direction, moduli, spacing, depth)?;
+        let tiles = TileOrder::interleaved(shape, spacing, spacing).cut(&limbs);
+        Ok(stream(&mut unit, tiles, NttUnit::latency(shape, spacing, depth))?)
     }
 
     /// What is kept, less the remainder, by the product of the dropped limbs: an inner product with two constants.
@@ -553,7 +553,7 @@ impl Replay<'_> {
         let position = own.limbs().iter().position(|&held| held == limb).ok_or(ReplayError::Limb { limb })?;
         let masks = own.mask_stream(usize::from(row), position).ok_or(ReplayError::Seed { key })?;
         let mut generator = KeyGenerator::new(self.shape(), 0, masks);
-        let latency = self.machine.generator_latency;
+        let latency = self.machine.generator_latency();
         let tiles = (0..).map_while(|cycle| Some((latency + cycle, generator.step()?))).collect();
         self.put(event, &event.writes[0], tiles);
         Ok(())
@@ -596,7 +596,7 @@ impl Replay<'_> {
         extended: bool,
         halves: &[Half],
     ) -> Result<(), ReplayError> {
-        let (shape, depth, slots) = (self.shape(), self.scheduled.units.depth, limbs.len());
+        let (shape, depth, spacing) = (self.shape(), self.scheduled.units.depth, limbs.len());
         let lanes = shape.lanes();
         let moduli: Vec<Modulus> = limbs.iter().map(|limb| self.modulus(limb)).collect();
         let (wired, stored) = event.reads.split_at(usize::from(extended));
@@ -618,7 +618,7 @@ impl Replay<'_> {
         let operands: Vec<Words> = operands.collect::<Result<_, _>>()?;
         let mut unit = HadamardUnit::new(moduli.clone(), self.machine.hadamard_height, depth);
         let mut results = Vec::new();
-        let order = TileOrder::interleaved(shape, slots, slots);
+        let order = TileOrder::interleaved(shape, spacing, spacing);
         let entering =
             order.tiles().map(Some).chain(std::iter::repeat_n(None, HadamardUnit::diagonal_latency(depth) as usize));
         for entering in entering {
@@ -672,15 +672,15 @@ impl Replay<'_> {
 
     /// A public polynomial's values modulo `limbs`, of its coefficients modulo `from`, each tile of which enters for every limb.
     fn extend(&mut self, event: &Event, from: LimbId, limbs: &LimbSet) -> Result<(), ReplayError> {
-        let (shape, depth, slots) = (self.shape(), self.scheduled.units.depth, limbs.len());
+        let (shape, depth, spacing) = (self.shape(), self.scheduled.units.depth, limbs.len());
         let coefficients = self.read_modulo(event, &event.reads[0], self.modulus(from))?;
         let moduli: Vec<Modulus> = limbs.iter().map(|limb| self.modulus(limb)).collect();
-        let enter = vec![coefficients; slots];
-        let tiles = TileOrder::interleaved(shape, slots, slots).cut(&enter);
+        let enter = vec![coefficients; spacing];
+        let tiles = TileOrder::interleaved(shape, spacing, spacing).cut(&enter);
         let mut extension = LimbExtension::new(self.modulus(from), moduli.clone(), depth);
         let extended = stream(&mut extension, tiles, LimbExtension::latency(depth))?;
-        let mut unit = NttUnit::new(shape, Direction::Forward, &moduli, slots, depth)?;
-        let values = stream(&mut unit, extended, NttUnit::latency(shape, slots, depth))?;
+        let mut unit = NttUnit::new(shape, Direction::Forward, &moduli, spacing, depth)?;
+        let values = stream(&mut unit, extended, NttUnit::latency(shape, spacing, depth))?;
         self.put(event, &event.writes[0], values);
         Ok(())
     }

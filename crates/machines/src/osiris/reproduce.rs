@@ -38,7 +38,7 @@ const MATRIX: (&str, i64) = ("osiris-III", 64);
 const RAISE: (usize, usize) = (14, 40);
 
 /// Parts of the machine file that are in none of the paper's counts.
-const UNPRINTED: [&str; 2] = ["limb_extension", "automorphism_settings"];
+const UNPRINTED: [&str; 3] = ["limb_extension", "automorphism_settings", "mask_rings"];
 
 const TWO_HADAMARD: (&str, Option<&str>) = (
     "hadamard=two",

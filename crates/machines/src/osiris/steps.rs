@@ -10,7 +10,7 @@
 
 use super::machine::Osiris;
 use super::schedule::schedule;
-use super::tasks::{Tasks, Work};
+use super::tasks::{Kernel, Tasks};
 use crate::engine::checker::check;
 use crate::engine::stalls::Stall;
 use crate::engine::totals::Totals;
@@ -66,8 +66,8 @@ impl Multiplications {
         // Of a change of modulus whose last part is to come.
         let mut begun = 0.0;
         for task in &tasks.tasks {
-            match &task.work {
-                Work::ModChange { sources, targets, division, .. } => {
+            match &task.kernel {
+                Kernel::ModChange { sources, targets, division, .. } => {
                     let (from, to) = (sources.len() as f64, targets.len() as f64);
                     let stream = (from + to) * transform + from * (to + 1.0) * n;
                     match division {
@@ -75,19 +75,19 @@ impl Multiplications {
                         None => sum.decompose += stream,
                     }
                 }
-                Work::Inverse { sources, .. } => begun += sources.len() as f64 * transform,
-                Work::Convert { sources, targets, .. } => {
+                Kernel::Inverse { sources, .. } => begun += sources.len() as f64 * transform,
+                Kernel::Convert { sources, targets, .. } => {
                     begun += sources.len() as f64 * (targets.len() as f64 + 1.0) * n;
                 }
-                Work::Forward { targets, division, .. } => {
+                Kernel::Forward { targets, division, .. } => {
                     let (to, stream) = (targets.len() as f64, std::mem::take(&mut begun));
                     match division {
                         Some(_) => sum.mod_down += stream + to * transform + to * n,
                         None => sum.decompose += stream + to * transform,
                     }
                 }
-                Work::KeyProduct { terms, .. } => sum.keys += 2.0 * terms.len() as f64 * n,
-                Work::Pointwise { what, diagonal, halves, .. } => {
+                Kernel::KeyProduct { terms, .. } => sum.keys += 2.0 * terms.len() as f64 * n,
+                Kernel::Pointwise { what, diagonal, halves, .. } => {
                     use super::tasks::Pointwise::{Multiply, MultiplyAdd, Scale};
                     let products = what.iter().filter(|what| matches!(what, Multiply | MultiplyAdd | Scale(_))).count();
                     let products = (products * halves.len()) as f64 * n;
@@ -96,7 +96,7 @@ impl Multiplications {
                         None => sum.others += products,
                     }
                 }
-                Work::Automorphism { .. } => {}
+                Kernel::Automorphism { .. } => {}
             }
         }
         sum

@@ -1,4 +1,4 @@
-//! A kernel program as work for the units: streams of residues, of one limb or of several interleaved.
+//! A kernel program as kernels of the units: streams of residues, of one limb or of several interleaved.
 //!
 //! Selecting limbs and putting them together only names residues, and so does the part of a raised digit that it had before. Composites stay
 //! whole: a raise or a division is one stream through both NTT units and the array, an inner product one stream a limb. Other arithmetic is a
@@ -48,9 +48,9 @@ pub enum Pointwise {
     AddConstant(u64),
 }
 
-/// What units do.
+/// What passes the units as a whole: the paper's kernels, and the parts that one comes in where limbs pass one after the other.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Work {
+pub enum Kernel {
     /// Source limbs through both NTT units and the array to target limbs; and what is kept, less that, divided by the source's product.
     ModChange {
         /// Source limbs, with their residues.
@@ -146,19 +146,35 @@ pub struct Half {
     pub results: Vec<Residue>,
 }
 
-impl Work {
+impl Kernel {
     /// How many limbs pass one by one, if they do: the NTT units' order where limbs are not interleaved.
     pub fn in_turn(&self, tiling: Tiling) -> Option<usize> {
+        let limbs = match self {
+            Self::Inverse { sources, .. } => sources.len(),
+            Self::Forward { targets, .. } => targets.len(),
+            Self::Pointwise { limbs, diagonal: Some(_), .. } => limbs.len(),
+            Self::ModChange { .. }
+            | Self::Convert { .. }
+            | Self::KeyProduct { .. }
+            | Self::Pointwise { diagonal: None, .. }
+            | Self::Automorphism { .. } => return None,
+        };
+        (tiling == Tiling::LimbByLimb).then_some(limbs)
+    }
+
+    /// Whether it is done by one of the Hadamard units, whichever is free.
+    pub fn on_a_hadamard_unit(&self) -> bool {
         match self {
-            _ if tiling == Tiling::Interleaved => None,
-            Self::Inverse { sources, .. } => Some(sources.len()),
-            Self::Forward { targets, .. } => Some(targets.len()),
-            Self::Pointwise { limbs, diagonal: Some(_), .. } => Some(limbs.len()),
-            _ => None,
+            Self::KeyProduct { .. } | Self::Pointwise { .. } => true,
+            Self::ModChange { .. }
+            | Self::Inverse { .. }
+            | Self::Convert { .. }
+            | Self::Forward { .. }
+            | Self::Automorphism { .. } => false,
         }
     }
 
-    /// What is done to limb number `limb` alone, of work whose limbs pass one by one.
+    /// What is done to limb number `limb` alone, of a kernel whose limbs pass one by one.
     pub fn part(&self, limb: usize) -> Self {
         let one = |residues: &[Residue]| residues.get(limb).copied().into_iter().collect::<Vec<_>>();
         match self {
@@ -180,7 +196,9 @@ impl Work {
                     halves: halves.iter().map(half).collect(),
                 }
             }
-            other => other.clone(),
+            Self::ModChange { .. } | Self::Convert { .. } | Self::KeyProduct { .. } | Self::Automorphism { .. } => {
+                self.clone()
+            }
         }
     }
 
@@ -244,16 +262,16 @@ pub fn read_with_places(halves: &[Half]) -> impl Iterator<Item = (usize, Residue
     })
 }
 
-/// Work of one operation of the program.
+/// A kernel of one operation of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// The operation.
     pub op: u32,
     /// What is done.
-    pub work: Work,
+    pub kernel: Kernel,
 }
 
-/// A program as work.
+/// A program as kernels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tasks {
     /// In the order of the program.
@@ -376,7 +394,7 @@ struct Reader<'a> {
 }
 
 impl Tasks {
-    /// The work of `program`, with public polynomials made of one limb if they may be `extended`, and at most `most` limbs interleaved.
+    /// The kernels of `program`, with public polynomials made of one limb if they may be `extended`, and at most `most` limbs interleaved.
     ///
     /// # Errors
     /// [`MapError::Operation`] for what the units do not do.
@@ -466,8 +484,8 @@ impl Reader<'_> {
         limbs.iter().filter_map(|limb| self.of(value, limb)).collect()
     }
 
-    fn task(&mut self, op: u32, work: Work) {
-        self.tasks.tasks.push(Task { op, work });
+    fn task(&mut self, op: u32, kernel: Kernel) {
+        self.tasks.tasks.push(Task { op, kernel });
     }
 
     /// The residues of what `op` defines.
@@ -513,7 +531,7 @@ impl Reader<'_> {
                 let operands = self.all(op.operands[0], &limbs);
                 let one = |(limb, operand): (LimbId, Residue)| {
                     let result = self.residue(None);
-                    self.task(index, Work::Automorphism { limb, element: *element, operand, result });
+                    self.task(index, Kernel::Automorphism { limb, element: *element, operand, result });
                     result
                 };
                 limbs.iter().zip(operands).map(one).collect()
@@ -590,7 +608,8 @@ impl Reader<'_> {
             OpKind::MultiplyAdd => vec![Pointwise::MultiplyAdd; limbs.len()],
             OpKind::Scale { factors } => factors.iter().map(|&factor| Pointwise::Scale(factor)).collect(),
             OpKind::AddConstant { addends } => addends.iter().map(|&addend| Pointwise::AddConstant(addend)).collect(),
-            _ => vec![Pointwise::Multiply; limbs.len()],
+            OpKind::Multiply => vec![Pointwise::Multiply; limbs.len()],
+            other => unreachable!("{} is not done point by point", other.name()),
         };
         let factor = ops[0].operands.get(1).filter(|_| matches!(what[0], Pointwise::Multiply | Pointwise::MultiplyAdd));
         let diagonal = factor.and_then(|factor| self.extended.get(factor).copied());
@@ -612,13 +631,13 @@ impl Reader<'_> {
             let halves = halves
                 .iter()
                 .map(|half| Half { operands: half.operands.iter().map(part).collect(), results: part(&half.results) });
-            let work = Work::Pointwise {
+            let kernel = Kernel::Pointwise {
                 limbs: LimbSet::new(limbs.as_slice()[range.clone()].iter().copied()),
                 what: what[range.clone()].to_vec(),
                 diagonal,
                 halves: halves.collect(),
             };
-            self.task(index, work);
+            self.task(index, kernel);
         }
         Ok(results)
     }
@@ -641,28 +660,28 @@ impl Reader<'_> {
             let (coefficients, converted) = (waiting(from), waiting(targets));
             let sources_of =
                 |residues: &[Residue], limbs: &LimbSet| limbs.iter().zip(residues.iter().copied()).collect();
-            self.task(index, Work::Inverse { sources, results: coefficients.clone() });
-            let work = Work::Convert {
+            self.task(index, Kernel::Inverse { sources, results: coefficients.clone() });
+            let kernel = Kernel::Convert {
                 sources: sources_of(&coefficients, from),
                 targets: targets.as_slice().to_vec(),
                 conversion,
                 results: converted.clone(),
             };
-            self.task(index, work);
+            self.task(index, kernel);
             let division = division.map(|kept| (kept, from.as_slice().to_vec()));
             let targets = sources_of(&converted, targets);
-            self.task(index, Work::Forward { targets, division, results: results.clone() });
+            self.task(index, Kernel::Forward { targets, division, results: results.clone() });
             return results;
         }
         for range in streams(targets.len(), self.most) {
-            let work = Work::ModChange {
+            let kernel = Kernel::ModChange {
                 sources: sources.clone(),
                 targets: targets.as_slice()[range.clone()].to_vec(),
                 conversion,
                 division: division.as_ref().map(|kept| kept[range.clone()].to_vec()),
                 results: results[range].to_vec(),
             };
-            self.task(index, work);
+            self.task(index, kernel);
         }
         results
     }
@@ -676,7 +695,7 @@ impl Reader<'_> {
                 terms.extend(self.of(operand, limb).map(|digit| (row, digit, body)));
             }
             let results = [self.residue(None), self.residue(None)];
-            self.task(index, Work::KeyProduct { key, limb, terms, results });
+            self.task(index, Kernel::KeyProduct { key, limb, terms, results });
             halves.iter_mut().zip(results).for_each(|(half, result)| half.push(result));
         }
         halves

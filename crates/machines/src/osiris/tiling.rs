@@ -23,30 +23,30 @@ pub struct TileOrder {
     /// Limbs.
     pub limbs: usize,
     /// Cycles from a tile of a limb to its next one: S if limbs are interleaved, 1 if not.
-    pub slots: usize,
+    pub spacing: usize,
     /// The order.
     pub tiling: Tiling,
 }
 
 impl TileOrder {
-    /// `limbs` limbs interleaved, their tiles `slots` cycles apart.
+    /// `limbs` limbs interleaved, their tiles `spacing` cycles apart.
     ///
     /// # Panics
-    /// If `slots` is less than `limbs`.
-    pub fn interleaved(shape: Shape, limbs: usize, slots: usize) -> Self {
-        assert!(slots >= limbs, "a slot for each limb");
-        Self { shape, limbs, slots, tiling: Tiling::Interleaved }
+    /// If `spacing` is less than `limbs`.
+    pub fn interleaved(shape: Shape, limbs: usize, spacing: usize) -> Self {
+        assert!(spacing >= limbs, "a cycle for each limb");
+        Self { shape, limbs, spacing, tiling: Tiling::Interleaved }
     }
 
     /// `limbs` limbs, one after the other.
     pub fn limb_by_limb(shape: Shape, limbs: usize) -> Self {
-        Self { shape, limbs, slots: 1, tiling: Tiling::LimbByLimb }
+        Self { shape, limbs, spacing: 1, tiling: Tiling::LimbByLimb }
     }
 
     /// The cycle of tile `index` of limb `limb`.
     pub fn cycle_of(&self, limb: usize, index: usize) -> u64 {
         let cycle = match self.tiling {
-            Tiling::Interleaved => index * self.slots + limb,
+            Tiling::Interleaved => index * self.spacing + limb,
             Tiling::LimbByLimb => limb * self.shape.tiles() + index,
         };
         cycle as u64
@@ -69,7 +69,7 @@ impl TileOrder {
     /// Cycles that the port is taken: from the first tile until the next limbs may begin.
     pub fn cycles(&self) -> u64 {
         let cycles = match self.tiling {
-            Tiling::Interleaved => self.shape.tiles() * self.slots,
+            Tiling::Interleaved => self.shape.tiles() * self.spacing,
             Tiling::LimbByLimb => self.shape.tiles() * self.limbs,
         };
         cycles as u64

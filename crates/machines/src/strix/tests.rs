@@ -1,11 +1,11 @@
 //! Does Strix's schedule obey every rule that the checker knows, take the cycles that the structure implies, and compute the
 //! right ciphertexts?
 
-use crate::contract::torus;
+use crate::contract::torus::{self, MappedTorus};
 use crate::engine::checker::{check, check_every_round};
 use crate::engine::description::Description;
-use crate::engine::schedule::{Event, Item, Schedule};
-use crate::torus::test_support::{Scene, lookups, network, parameters, shape};
+use crate::engine::schedule::Schedule;
+use crate::torus::test_support::{Scene, each_event, lookups, network, parameters, shape};
 use crate::torus_pipeline::machine::Pipeline;
 use crate::torus_pipeline::test_support::lowering;
 use crate::torus_pipeline::{Mapped, map};
@@ -13,7 +13,6 @@ use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
-use std::sync::Arc;
 
 fn description() -> Description {
     crate::description("strix").expect("the built-in file is right")
@@ -142,7 +141,7 @@ fn printed_for(parameters: &Parameters) -> Arithmetic {
 fn wrong_signs(scene: &Scene, machine: &Pipeline) -> (f64, u64) {
     let mapped = mapped(machine, &scene.program);
     let outputs = mapped
-        .carry_out(&mapped.schedule, &scene.program, &scene.server, &scene.inputs, &NoProgress)
+        .replay(&mapped.schedule, &scene.program, &scene.server, &scene.inputs, &NoProgress)
         .expect("a legal schedule");
     let phases = scene.client.decrypt_phase(LweKind::Large, &outputs.outputs["y"]).expect("under the large key");
     let wrong = phases.into_iter().enumerate().filter(|&(index, phase)| {
@@ -165,16 +164,6 @@ fn wide_twiddles_decrypt_and_printed_ones_do_not() {
     let (wrong, saturations) = of(&[]);
     assert_eq!(saturations, 0);
     assert!(wrong > 0.0, "twiddle factors of 16 bits are too coarse");
-}
-
-/// Applies `change` to every event, in loops too.
-fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut Event)) {
-    for item in items {
-        match item {
-            Item::Event(event) => change(event),
-            Item::Repeat(repeat) => each_event(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
-        }
-    }
 }
 
 #[test]

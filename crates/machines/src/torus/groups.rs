@@ -1,5 +1,6 @@
 //! Groups of ciphertexts that repeat one another: where a program's groups become a loop of the schedule.
 
+use crate::engine::schedule::{Emit, Shift};
 use polyfabric_kernels::cancel;
 use std::collections::HashMap;
 
@@ -63,6 +64,45 @@ fn run_length(alike: impl Fn(usize, usize) -> bool, bases: &[i64], first: usize,
         at += 1;
     }
     (at - first) / span + 1
+}
+
+/// Whatever emits groups of ciphertexts: as loops, where they repeat.
+pub trait EmitGroups: Emit {
+    /// Ciphertexts that go through the chip together.
+    type Group;
+
+    /// The cycle that the times of a group are compared from.
+    fn base(&self, group: &Self::Group) -> i64;
+
+    /// Its first element.
+    fn first(group: &Self::Group) -> u32;
+
+    /// The cycle that a loop of `round` begins in: no event of it is earlier.
+    fn begin(&self, round: &[Self::Group]) -> i64 {
+        self.base(&round[0])
+    }
+
+    /// Emits a group, relative to cycle `base`.
+    fn group(&mut self, group: &Self::Group, base: i64);
+
+    /// Emits `groups`, of one piece of work; `alike` says whether two are the same but for their ciphertexts and their time.
+    fn groups(&mut self, groups: &[Self::Group], alike: impl Fn(&Self, usize, usize) -> bool) {
+        let bases: Vec<i64> = groups.iter().map(|group| self.base(group)).collect();
+        for GroupRun { first, span, rounds } in runs(&bases, |one, other| alike(self, one, other)) {
+            if rounds == 1 {
+                self.group(&groups[first], 0);
+                continue;
+            }
+            let round = &groups[first..first + span];
+            let (base, period) = (self.begin(round), bases[first + span] - bases[first]);
+            let moved = Self::first(&groups[first + span]) - Self::first(&groups[first]);
+            self.repeat(base, rounds as u64, period as u64, Shift::ciphertexts(i64::from(moved)), |emitter| {
+                for group in round {
+                    emitter.group(group, base);
+                }
+            });
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,13 +3,15 @@
 //! A machine of this family reads a kernel program as work ([`workload`]) and the blind rotation's body as streams through a
 //! pipeline ([`iteration`]), whose latencies follow from its structure ([`pipeline`]). Work is cut into groups that a
 //! discrete-event simulation dispatches ([`dispatcher`]); transfers spread over memory channels ([`channels`], [`transfers`]); a loop is
-//! simulated until it repeats itself ([`steady`]), and so are groups ([`groups`]). [`replay`] carries a schedule out.
+//! simulated until it repeats itself ([`steady`]), and so are groups ([`groups`]). [`replay`] carries a schedule out. [`figures`] are those
+//! that the machines' files share.
 
-pub mod body;
 pub mod channels;
 pub mod dispatcher;
+pub mod figures;
 pub mod groups;
 pub mod iteration;
+pub mod names;
 pub mod pipeline;
 pub mod replay;
 pub mod sizes;

@@ -1,6 +1,7 @@
 //! Programs for the tests of the machines.
 
 use crate::contract::torus::MappedTorus;
+use crate::engine::schedule::{Event, Item};
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_program::tfhe::kernel::{
     ConstantRun, KernelProgram, Op, OpKind, Output, TableChoice, TestPolynomial, ValueId, ValueType,
@@ -103,6 +104,16 @@ pub fn network(parameters: &Parameters, choice: &TfheLowering, inputs: usize, ou
     program.outputs[0].value.0 += 1;
     program.ops = ops;
     program
+}
+
+/// Applies `change` to every event, in loops too.
+pub fn each_event(items: &mut [Item], change: &mut impl FnMut(&mut Event)) {
+    for item in items {
+        match item {
+            Item::Event(event) => change(event),
+            Item::Repeat(repeat) => each_event(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
+        }
+    }
 }
 
 /// A program with keys and encrypted inputs `x`: every third is +1/8, the others -1/8.

@@ -1,9 +1,11 @@
 //! The kernel program, seen as work for the chip: bootstraps, key switches and linear layers, with the ciphertexts that
 //! each one reads and writes resolved through gathers and concatenations.
 
+use super::names::MOST_OPERATIONS;
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, TableChoice, ValueId};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// One LWE ciphertext: item `element` of the value that operation `op` defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,6 +73,23 @@ impl Work {
             Self::Bootstraps(work) => work.blind_rotation,
             Self::KeySwitches(work) => work.results.first().map_or(0, |item| item.op),
             Self::Linear(layer) => layer.op,
+        }
+    }
+
+    /// The ciphertexts that elements `range` are computed from; none of a linear layer, whose rows take many.
+    pub fn sources(&self, range: Range<usize>) -> &[Item] {
+        match self {
+            Self::Bootstraps(work) => &work.sources[range],
+            Self::KeySwitches(work) => &work.sources[range],
+            Self::Linear(_) => &[],
+        }
+    }
+
+    /// The tables of elements `range`, of look-ups.
+    pub fn tables(&self, range: Range<usize>) -> &[u32] {
+        match self {
+            Self::Bootstraps(work) => &work.tables[range],
+            Self::KeySwitches(_) | Self::Linear(_) => &[],
         }
     }
 }
@@ -170,18 +189,6 @@ fn readers(program: &KernelProgram) -> HashMap<u32, Vec<(u32, u32)>> {
         }
     }
     readers
-}
-
-/// Operations that a value's name has room for, beside its number within one.
-pub const MOST_OPERATIONS: usize = 1 << 24;
-
-/// Numbers that a value's name has room for within one operation and iteration.
-pub const MOST_NUMBERS: usize = 1 << 8;
-
-/// Index of a value of operation `operation` that is number `number` of its kind in one iteration.
-pub fn index(operation: u32, number: usize) -> u32 {
-    debug_assert!(number < MOST_NUMBERS, "polynomials and steps of an iteration are few");
-    (operation << 8) | number as u32
 }
 
 /// Reads the work of `program` in its order.

@@ -3,6 +3,7 @@
 use super::emit::resources::Chip;
 use super::machine::Pipeline;
 use super::meaning::Names;
+use super::replay::Core;
 use super::streams::accumulation;
 use super::{Mapped, map, specs};
 use crate::audit::Meaning;
@@ -10,7 +11,7 @@ use crate::contract::torus::{MappedTorus, TorusMachine};
 use crate::contract::{MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
-use crate::torus::replay::{Replay, ReplayError};
+use crate::torus::replay::{Context, Replay, ReplayError, stream};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_runtime::Progress;
@@ -89,6 +90,6 @@ impl MappedTorus for Mapped {
         inputs: &BTreeMap<String, LweBatch<u32>>,
         progress: &dyn Progress,
     ) -> Result<Replay, ReplayError> {
-        self.carry_out(schedule, program, key, inputs, progress)
+        stream::replay(schedule, &Core::new(self, Context::new(program, key, inputs)?), inputs, progress)
     }
 }

@@ -6,10 +6,10 @@ use super::software::Tasks;
 use super::streams::{Drain, Steps};
 use crate::audit::{Datum, Function, Meaning, Step};
 use crate::engine::schedule::{KindId, Value};
-use crate::torus::body::{added, operand, result, summed};
 use crate::torus::iteration::Inverse;
+use crate::torus::names::{added, in_body, operand, result, summed};
 use crate::torus::workload::Work;
-use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind};
+use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram};
 
 /// See the module's documentation.
 pub(crate) struct Names<'a> {
@@ -24,19 +24,8 @@ impl<'a> Names<'a> {
         Self { chip, tasks, program, passes: columns(tasks) }
     }
 
-    fn rotation(&self, op: u32) -> Option<(&'a Body, &'a Steps)> {
-        match &self.program.ops.get(op as usize)?.kind {
-            OpKind::BlindRotation { body, .. } => Some((body, self.tasks.steps.get(&op)?)),
-            _ => None,
-        }
-    }
-
-    /// Values of the body of rotation `op` that number `number` of a class stands for.
     fn in_body(&self, value: Value, values: impl Fn(&Body, &Steps, usize) -> Option<Vec<BodyValue>>) -> Vec<Datum> {
-        let (op, number) = (value.index >> 8, (value.index & 0xff) as usize);
-        let found = self.rotation(op).and_then(|(body, steps)| values(body, steps, number)).unwrap_or_default();
-        let (element, iteration) = (value.ciphertext, value.iteration);
-        found.into_iter().map(|value| Datum::Body { op, value, element, iteration }).collect()
+        in_body(self.program, &self.tasks.steps, value, values)
     }
 
     /// The sources of a pass of a linear layer.

@@ -4,44 +4,17 @@ use super::Mapped;
 use super::emit::resources::Chip;
 use super::software::{Action, Tasks};
 use super::streams::{Step, Steps};
-use crate::engine::schedule::{Placed, Schedule, Value};
+use crate::engine::schedule::{Placed, Value};
+use crate::torus::names::ciphertext;
 use crate::torus::replay::datum::Datum;
 use crate::torus::replay::operations::{Operands, extract, initial, linear, switch};
-use crate::torus::replay::stream::{self, Meaning};
-use crate::torus::replay::{Replay, ReplayError, inputs, outputs};
+use crate::torus::replay::stream::Meaning;
+use crate::torus::replay::{Context, ReplayError};
 use crate::torus::workload::Item;
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
-use polyfabric_runtime::Progress;
-use polyfabric_runtime::tfhe::interpreter::{Primitives, check_inputs};
-use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
-use std::collections::{BTreeMap, HashMap};
+use polyfabric_program::tfhe::kernel::OpKind;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-
-impl Mapped {
-    /// Carries out `schedule`, this one's or a changed one, on real ciphertexts.
-    ///
-    /// # Errors
-    /// [`ReplayError`] if program, key and inputs do not fit, or the schedule is wrong.
-    pub fn carry_out(
-        &self,
-        schedule: &Schedule,
-        program: &KernelProgram,
-        key: &ServerKey<u32>,
-        given: &BTreeMap<String, LweBatch<u32>>,
-        progress: &dyn Progress,
-    ) -> Result<Replay, ReplayError> {
-        check_inputs(program, key, given)?;
-        let primitives = Primitives::new(key, &program.choice.arithmetic)?;
-        let tables = program.tables.iter().map(|table| table.coefficients()).collect();
-        let blocks = columns(&self.tasks);
-        let core = Core { chip: &self.chip, program, tasks: &self.tasks, primitives, tables, blocks };
-        let given = inputs(program, given).map(|(item, datum)| (core.name(item), datum)).collect();
-        let stored = stream::replay(schedule, &core, given, progress)?;
-        let outputs = outputs(program, |item| (core.name(item), stored.get(&core.name(item))))?;
-        Ok(Replay { outputs, saturations: core.primitives.saturations(), events: schedule.event_count() })
-    }
-}
 
 /// The columns that each pass of a linear layer takes, by the layer's operation and the pass's number.
 pub(super) type Passes = HashMap<(u32, u32), Range<usize>>;
@@ -57,16 +30,29 @@ pub(super) fn columns(tasks: &Tasks) -> Passes {
     passes.collect()
 }
 
-struct Core<'a> {
+/// The cores, that carry out a schedule.
+pub(super) struct Core<'a> {
     chip: &'a Chip,
-    program: &'a KernelProgram,
     tasks: &'a Tasks,
-    primitives: Primitives<'a, u32>,
-    tables: Vec<Vec<u32>>,
+    context: Context<'a>,
     blocks: Passes,
 }
 
+impl<'a> Core<'a> {
+    pub fn new(mapped: &'a Mapped, context: Context<'a>) -> Self {
+        Self { chip: &mapped.chip, tasks: &mapped.tasks, context, blocks: columns(&mapped.tasks) }
+    }
+}
+
 impl Meaning for Core<'_> {
+    fn context(&self) -> &Context<'_> {
+        &self.context
+    }
+
+    fn name(&self, item: Item) -> Value {
+        ciphertext(self.context.program, self.chip.classes.ciphertexts(), item)
+    }
+
     fn source(&self, value: Value) -> Option<Datum> {
         let classes = &self.chip.classes;
         match value.class {
@@ -89,20 +75,20 @@ impl Meaning for Core<'_> {
         let count = placed.event.writes.len();
         match placed.event.op.kind {
             kind if kind == kinds.rotate => {
-                operands.rotated_differences(&self.primitives, count, placed.op().iteration)
+                operands.rotated_differences(&self.context.primitives, count, placed.op().iteration)
             }
             kind if kind == kinds.decompose => self.decompose(placed, operands),
-            kind if kind == kinds.forward => operands.spectra(&self.primitives),
+            kind if kind == kinds.forward => operands.spectra(&self.context.primitives),
             kind if kind == kinds.multiply => self.multiply(placed, operands),
-            kind if kind == kinds.inverse => operands.coefficients(&self.primitives),
-            kind if kind == kinds.accumulate => operands.accumulated(&self.primitives, count),
-            kind if kind == kinds.extract => Ok(vec![extract(&self.primitives, operands, 0..data.len())?]),
+            kind if kind == kinds.inverse => operands.coefficients(&self.context.primitives),
+            kind if kind == kinds.accumulate => operands.accumulated(&self.context.primitives, count),
+            kind if kind == kinds.extract => Ok(vec![extract(&self.context.primitives, operands, 0..data.len())?]),
             kind if kind == kinds.modulus_switch => {
-                Ok(vec![Datum::Amounts(Arc::new(self.primitives.modulus_switch(operands.torus(0)?)))])
+                Ok(vec![Datum::Amounts(Arc::new(self.context.primitives.modulus_switch(operands.torus(0)?)))])
             }
             kind if kind == kinds.load_accumulators => {
-                let table = &self.tables[operands.table(0)?];
-                Ok(initial(&self.primitives, operands.amounts(1)?, table).collect())
+                let table = &self.context.tables[operands.table(0)?];
+                Ok(initial(&self.context.primitives, operands.amounts(1)?, table).collect())
             }
             kind if kind == kinds.key_switch => self.key_switch(operands, count),
             kind if kind == kinds.linear => self.linear(placed, operands),
@@ -121,13 +107,6 @@ impl Meaning for Core<'_> {
 }
 
 impl Core<'_> {
-    /// Name of an LWE ciphertext off the chip.
-    fn name(&self, item: Item) -> Value {
-        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
-        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
-        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
-    }
-
     fn steps(&self, placed: Placed<'_>) -> Result<&Steps, ReplayError> {
         let op = placed.op();
         let unknown = ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.body_op };
@@ -145,7 +124,7 @@ impl Core<'_> {
         let polynomials = step.polynomials();
         let digits = |row: &super::streams::StepRow| {
             let index = polynomials.iter().position(|&polynomial| polynomial == row.polynomial).unwrap_or(0);
-            Ok(Datum::Digits(Arc::new(self.primitives.digit(operands.torus(index)?, row.level))))
+            Ok(Datum::Digits(Arc::new(self.context.primitives.digit(operands.torus(index)?, row.level))))
         };
         let digits: Result<Vec<Datum>, ReplayError> = step.rows.iter().map(digits).collect();
         Ok(vec![Datum::bundle(digits?)])
@@ -154,7 +133,7 @@ impl Core<'_> {
     /// The sums of all columns, by drain once they are complete.
     fn multiply(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
         let steps = self.steps(placed)?;
-        let mut sums = operands.products(&self.primitives, steps.polynomials as usize)?.into_iter();
+        let mut sums = operands.products(&self.context.primitives, steps.polynomials as usize)?.into_iter();
         let mut written: Vec<Datum> = steps
             .drained(placed.op().body_op as usize)
             .map(|(_, drain)| Datum::bundle(sums.by_ref().take(drain.inverses.len()).collect()))
@@ -175,7 +154,7 @@ impl Core<'_> {
         let one = |number: usize| {
             let source = operands.torus(1 + number * stride)?;
             let sum = if stride > 1 { Some(operands.torus(2 + number * stride)?.as_slice()) } else { None };
-            Ok(switch(&self.primitives, source, sum, elements.clone(), levels))
+            Ok(switch(&self.context.primitives, source, sum, elements.clone(), levels))
         };
         (0..count).map(one).collect()
     }
@@ -183,7 +162,7 @@ impl Core<'_> {
     fn linear(&self, placed: Placed<'_>, operands: Operands<'_>) -> Result<Vec<Datum>, ReplayError> {
         let op = placed.op();
         let unknown = || ReplayError::Operation { cycle: placed.start, operation: op.kernel_op, part: op.iteration };
-        let kernel_op = self.program.ops.get(op.kernel_op as usize).ok_or_else(unknown)?;
+        let kernel_op = self.context.program.ops.get(op.kernel_op as usize).ok_or_else(unknown)?;
         let OpKind::Linear { matrix, bias } = &kernel_op.kind else { return Err(unknown()) };
         let columns = self.blocks.get(&(op.kernel_op, op.iteration)).ok_or_else(unknown)?;
         // The operands of a pass that has columns, side by side; then the sums, but in a first pass.

@@ -130,6 +130,11 @@ pub struct Epoch {
 }
 
 impl Epoch {
+    /// Its elements, of the work's.
+    pub fn range(&self) -> Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+
     /// Waves that are not empty.
     pub fn waves(&self, machine: &Pipeline) -> u64 {
         u64::from(self.count).div_ceil(machine.cores)
@@ -352,8 +357,7 @@ impl Writer<'_> {
         let layout = self.tasks.layout;
         let sizes = layout.sizes;
         let table_entry = epoch.sequence % layout.tables.entries;
-        let range = epoch.first as usize..(epoch.first + epoch.count) as usize;
-        let tables = distinct(&work.tables[range]).len() as u64;
+        let tables = distinct(&work.tables[epoch.range()]).len() as u64;
         let mut task = self.task(Action::LoadTables, Unit::Channels, epoch.first..epoch.first + epoch.count);
         (task.entry, task.priority) = (table_entry, Priority::Rotation);
         task.items = Items { count: tables * sizes.polynomial / BURST_BYTES, bytes: BURST_BYTES };

@@ -1,9 +1,8 @@
 //! The figures that this mapper reads from a machine file.
 
 use super::machine::{Pipeline, Stage, Stages};
-use crate::contract::torus::{STAGES, WIDTHS, stage_spec, width_spec};
-use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, optional};
-use crate::torus::pipeline::PipelineDepth;
+use crate::engine::description::{Description, Dimension, FigureError, FigureSpec, energy, figure, joined, optional};
+use crate::torus::figures::{FIXED_POINT, WIDTHS, depth};
 
 const ACCUMULATES: &str = "units.multiply.accumulates";
 const INVERSES: &str = "units.inverse.count";
@@ -22,7 +21,10 @@ const fn port(key: &'static str) -> FigureSpec {
 }
 
 /// Every figure.
-pub const SPECS: &[FigureSpec] = &[
+pub const SPECS: &[FigureSpec] = &joined::<{ OWN.len() + FIXED_POINT.len() }>(&[OWN, FIXED_POINT]);
+
+/// Those that other machines of the family do not have, or not alike.
+const OWN: &[FigureSpec] = &[
     figure("clock", Dimension::Frequency, 1e6, 1e11, "the clock"),
     figure("units.core.count", Dimension::Count, 1.0, 64.0, "the streaming cores, TvLP"),
     figure("units.core.lanes", Dimension::Count, 2.0, 256.0, "the complex points a cycle of a transform, CLP"),
@@ -111,29 +113,6 @@ pub const SPECS: &[FigureSpec] = &[
         "the width of a coefficient: the data path is of 32 bits",
     ),
     figure("machine.arithmetic.point", Dimension::Bits, 16.0, 128.0, "the width of a complex point of the key"),
-    figure("machine.arithmetic.transform", Dimension::Bits, 8.0, 60.0, "the width of a transform value's part"),
-    width_spec(WIDTHS[0]),
-    width_spec(WIDTHS[1]),
-    width_spec(WIDTHS[2]),
-    width_spec(WIDTHS[3]),
-    width_spec(WIDTHS[4]),
-    stage_spec(STAGES[0]),
-    stage_spec(STAGES[1]),
-    figure("machine.arithmetic.twiddle", Dimension::Bits, 8.0, 52.0, "the width of a twiddle factor's part"),
-    figure(
-        "machine.arithmetic.overflow_log2",
-        Dimension::Bits,
-        1.0,
-        256.0,
-        "minus log2 of the probability that a value overflows",
-    ),
-    figure(
-        "machine.arithmetic.first_step",
-        Dimension::Ratio,
-        0.0,
-        0.5,
-        "the largest step of a test polynomial, as a share of the torus",
-    ),
 ];
 
 /// The optional figure `key`.
@@ -184,11 +163,7 @@ impl Pipeline {
             stages: stages(d)?,
             accumulates: given(d, ACCUMULATES, |d, key| Ok(d.flag(key)?))?.unwrap_or(false),
             inverses: given(d, INVERSES, count)?,
-            depth: PipelineDepth {
-                adder: d.count("units.pipeline.adder")?,
-                multiplier: d.count("units.pipeline.multiplier")?,
-                memory: d.count("units.pipeline.memory")?,
-            },
+            depth: depth(d)?,
             largest_ring: d.count("units.core.largest_ring")?,
             point_bytes: d.count("machine.arithmetic.point")?.div_ceil(8),
             local: d.count("memories.local.capacity")?,

@@ -8,7 +8,7 @@
 
 use super::machine::{Pipeline, StepCycles};
 use crate::torus::iteration::{Forward, Inverse, IterationPlan};
-use crate::torus::workload::MOST_NUMBERS;
+use crate::torus::names::MOST_NUMBERS;
 use polyfabric_program::tfhe::lowering::Accumulation;
 
 /// One row of the key in a step: an FFT unit's polynomial.

@@ -392,6 +392,37 @@ fn a_read_before_the_last_part_and_an_overwrite_before_the_last_read_are_refused
     assert!(overwrites > 0);
 }
 
+/// What a unit makes of nothing that is there, as a key generator its masks: a limb is not begun before the unit is through with the last one, and is not there
+/// before its latency.
+#[test]
+fn what_is_generated_comes_no_cycle_early() {
+    let (mut begun, mut given) = (0, 0);
+    for case in Case::all() {
+        let mut free: HashMap<u32, i64> = HashMap::new();
+        for (index, event) in case.listed.events.iter().enumerate() {
+            if !event.reads.is_empty() || case.listed.resources.as_channel(event.resource).is_some() {
+                continue;
+            }
+            let name = case.listed.resources.name(event.resource).to_owned();
+            if let Some(free) = free.insert(event.resource.0, event.start + i64::from(event.occupancy)) {
+                let early = case.listed.with(index, |event| event.start = free - 1);
+                let refused = check(Source::List(&early), &[]).expect_err("the last limb is still drawn");
+                assert_eq!((refused.hazard, refused.legal_start), (Hazard::UnitBusy, Some(free)), "{name}: {refused}");
+                begun += 1;
+            }
+            // Begun a cycle later, and given when it was.
+            let late = case.listed.with(index, |event| {
+                event.start += 1;
+                event.writes.iter_mut().for_each(|write| (write.first, write.last) = (write.first - 1, write.last - 1));
+            });
+            let refused = check(Source::List(&late), &[]).expect_err("less than the latency");
+            assert_eq!(refused.hazard, Hazard::Latency, "{name}: {refused}");
+            given += 1;
+        }
+    }
+    assert!(begun > 0 && given > begun, "what is tested here is tested of no machine");
+}
+
 #[test]
 fn nothing_starts_before_its_instruction_has_come() {
     for case in Case::all() {

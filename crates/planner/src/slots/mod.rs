@@ -314,7 +314,14 @@ impl SlotPlan {
                     Some(ParameterRequest::Set(ParameterSet::Ckks(set))) => (set.clone(), Vec::new()),
                     Some(ParameterRequest::Set(other)) => return Err(other_scheme(&program, other)),
                     None => match machine {
-                        Some(machine) => choose_ckks_on(&program, machine, security)?,
+                        Some(machine) => {
+                            // As it will be planned when it is named: with its own key switch.
+                            let takes = |set: &ckks_scheme::Parameters| {
+                                let own = lower_ckks(&program, set.clone(), encryption, measured, Some(machine), false);
+                                own.is_ok_and(|plan| residue::estimate(machine, plan.kernel()).is_ok())
+                            };
+                            choose_ckks_on(&program, machine, security, takes)?
+                        }
                         None => (choose_ckks(&program, security, 0.0)?, Vec::new()),
                     },
                 };

@@ -128,11 +128,12 @@ fn sets_of_words(program: &Program, word_bits: u32) -> Result<Vec<&'static ckks_
 }
 
 /// Sets for a CKKS program that names none on `machine`: the smallest of `security` bits, and of 128 in any case, in primes of its words, and larger ones,
-/// should the machine not take that, or its errors be too large. Where there is none, those of fewer bits are named.
+/// should the machine not take that, or its errors be too large. Where there is none, those of fewer than 128 bits are named that the machine `takes`.
 pub fn choose_ckks_on(
     program: &Program,
     machine: &Description,
     security: f64,
+    takes: impl Fn(&ckks_scheme::Parameters) -> bool,
 ) -> Result<(ckks_scheme::Parameters, Vec<ckks_scheme::Parameters>), PlanError> {
     let word_bits = residue::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     let fitting = sets_of_words(program, word_bits)?;
@@ -143,17 +144,20 @@ pub fn choose_ckks_on(
         return Ok(((*smallest).clone(), larger.collect()));
     }
     let name = program.name();
+    let own = "give one of your own, parameters=\"FILE.toml\" (--params)";
+    let accepted = |set: &&&ckks_scheme::Parameters| set.security().bits >= security && takes(set);
+    let told = |set: &&ckks_scheme::Parameters| format!("{} ({:.1} bits of security)", set.name(), set.security().bits);
+    let named: Vec<String> = fitting.iter().filter(accepted).take(MOST_NAMED).map(told).collect();
     let remedy = if fitting.is_empty() {
+        format!("none of the project's has the levels and slots of {name}; {own}")
+    } else if named.is_empty() {
         format!(
-            "none of the project's has the levels and slots of {name}; give one of your own, parameters=\"FILE.toml\" (--params)"
+            "those with the levels and slots of {name} have fewer than {least} bits of security, and it takes none of them as asked; {own}"
         )
     } else {
-        let told =
-            |set: &&ckks_scheme::Parameters| format!("{} ({:.1} bits of security)", set.name(), set.security().bits);
-        let told: Vec<String> = fitting.iter().take(MOST_NAMED).map(told).collect();
         format!(
             "with the levels and slots of {name} none has {least} bits of security, and there are {}; name one with parameters (--params)",
-            told.join(", ")
+            named.join(", ")
         )
     };
     let message =

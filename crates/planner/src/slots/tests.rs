@@ -118,6 +118,27 @@ fn a_set_of_the_other_scheme_is_refused() {
     assert!(refusal.fault == Fault::Parameter && refusal.to_string().contains("is of BGV"), "{refusal}");
 }
 
+/// Of the sets of 14 levels in F1's words one cuts limbs into bits, which no unit of it does.
+#[test]
+fn a_machine_is_given_what_the_refusal_without_a_set_names() {
+    let program = squarings(Scheme::Ckks, 4, 14);
+    let machine = machine("f1");
+    let on = |asked, security| {
+        let request = Request { asked, machine: Some(&machine), security, ..request() };
+        SlotPlan::new(&program, request)
+    };
+    let refusal = on(None, 0.0).unwrap_err().to_string();
+    let named: Vec<&str> = refusal.split([' ', ';']).filter(|word| word.starts_with("f1-14-")).collect();
+    assert!(named.len() > 1, "{refusal}");
+    for name in named {
+        let plan = on(Some(ParameterRequest::Name(name)), 0.0).unwrap();
+        residue::estimate(&machine, plan.kernel()).unwrap();
+    }
+    // Whoever asks for 128 bits is given no set that has fewer.
+    let strict = on(None, 128.0).unwrap_err().to_string();
+    assert!(!strict.contains("f1-14-") && strict.contains("FILE.toml"), "{strict}");
+}
+
 #[test]
 fn a_modulus_that_rings_have_no_slots_for_is_told_with_others_near() {
     let planned = |modulus| SlotPlan::new(&squarings(Scheme::Bgv { plaintext_modulus: modulus }, 2, 1), request());

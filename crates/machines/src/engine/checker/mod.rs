@@ -13,6 +13,7 @@ mod blame;
 mod content;
 mod diagnose;
 mod fold;
+mod hold;
 mod list;
 mod plan;
 mod replay;

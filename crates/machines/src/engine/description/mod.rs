@@ -85,6 +85,22 @@ pub const fn optional(
     FigureSpec { key, dimension, least, most, meaning, optional: true, numbered: None }
 }
 
+/// The figures of `parts`, in their order: `N` in all.
+pub const fn joined<const N: usize>(parts: &[&[FigureSpec]]) -> [FigureSpec; N] {
+    let mut all = [parts[0][0]; N];
+    let (mut part, mut at) = (0, 0);
+    while part < parts.len() {
+        let mut index = 0;
+        while index < parts[part].len() {
+            all[at] = parts[part][index];
+            (index, at) = (index + 1, at + 1);
+        }
+        part += 1;
+    }
+    assert!(at == N, "as many as the parts have");
+    all
+}
+
 /// A checked figure in its base unit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {

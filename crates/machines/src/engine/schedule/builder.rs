@@ -8,13 +8,12 @@ pub struct ScheduleBuilder {
     resources: Resources,
     /// The items of every open level: the top, then the bodies of open repeats.
     open: Vec<Vec<Item>>,
-    headers: Vec<Repeat>,
 }
 
 impl ScheduleBuilder {
     /// An empty schedule.
     pub fn new() -> Self {
-        Self { resources: Resources::default(), open: vec![Vec::new()], headers: Vec::new() }
+        Self { resources: Resources::default(), open: vec![Vec::new()] }
     }
 
     /// Adds a unit. All units must be added before the first channel, because [`Resource`] counts units first.
@@ -113,26 +112,7 @@ impl ScheduleBuilder {
         }
     }
 
-    /// Adds a repeat whose body `fill` adds.
-    pub fn repeat(&mut self, start: i64, count: u64, period: u64, shift: Shift, fill: impl FnOnce(&mut Self)) {
-        self.headers.push(Repeat { start, count, period, origin: Shift::default(), shift, body: Arc::default() });
-        self.open.push(Vec::new());
-        fill(self);
-        let body = self.open.pop().unwrap_or_default();
-        if let Some(mut repeat) = self.headers.pop() {
-            repeat.body = Arc::new(body);
-            self.item(Item::Repeat(repeat));
-        }
-    }
-
-    /// The items that `fill` adds, apart from all others: a body for several loops ([`Self::once`]).
-    pub fn body(&mut self, fill: impl FnOnce(&mut Self)) -> Arc<Vec<Item>> {
-        self.open.push(Vec::new());
-        fill(self);
-        Arc::new(self.open.pop().unwrap_or_default())
-    }
-
-    /// Adds a body of [`Self::body`] from cycle `start` on, with its numbers moved on by `origin`.
+    /// Adds a body of [`Emit::body`] from cycle `start` on, with its numbers moved on by `origin`.
     pub fn once(&mut self, start: i64, origin: Shift, body: Arc<Vec<Item>>) {
         self.item(Item::Repeat(Repeat { start, count: 1, period: 1, origin, shift: Shift::default(), body }));
     }
@@ -140,5 +120,30 @@ impl ScheduleBuilder {
     /// The schedule.
     pub fn finish(mut self) -> Schedule {
         Schedule { items: self.open.pop().unwrap_or_default(), resources: self.resources }
+    }
+}
+
+/// Whatever writes a schedule: a builder, or what holds one and knows what is to be written.
+pub trait Emit {
+    /// The builder that it writes to.
+    fn builder(&mut self) -> &mut ScheduleBuilder;
+
+    /// The items that `fill` adds, apart from all others: a body for several loops ([`ScheduleBuilder::once`]).
+    fn body(&mut self, fill: impl FnOnce(&mut Self)) -> Arc<Vec<Item>> {
+        self.builder().open.push(Vec::new());
+        fill(self);
+        Arc::new(self.builder().open.pop().unwrap_or_default())
+    }
+
+    /// Adds a repeat whose body `fill` adds.
+    fn repeat(&mut self, start: i64, count: u64, period: u64, shift: Shift, fill: impl FnOnce(&mut Self)) {
+        let body = self.body(fill);
+        self.builder().item(Item::Repeat(Repeat { start, count, period, origin: Shift::default(), shift, body }));
+    }
+}
+
+impl Emit for ScheduleBuilder {
+    fn builder(&mut self) -> &mut Self {
+        self
     }
 }

@@ -5,6 +5,7 @@ use super::{geometry, paper, sums};
 use crate::f1::advance::advance;
 use crate::f1::compile::compile;
 use crate::f1::graph::{Function, UnitKind};
+use crate::f1::lift::reads_hint;
 use crate::f1::machine::F1;
 use crate::f1::order::{Ordered, order, orders};
 use crate::f1::translate::translate;
@@ -16,6 +17,7 @@ use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, 
 use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, bgv};
 use polyfabric_schemes::bgv::{Encoder, Parameters, sets};
 use polyfabric_schemes::rns::{Gadget, GadgetLiteral, KeyId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Listing 2 on a small ring, over all limbs of a toy set.
 pub(super) fn listing_2(rows: usize) -> KernelProgram {
@@ -166,6 +168,48 @@ fn a_cluster_lifts_a_digit_to_one_limb_after_another() {
     }
     assert!(products >= 2 * 2 * 5 * 10, "{products} products");
     assert!(4 * changes < products, "{changes} changes of digit in {products} products");
+}
+
+#[test]
+fn operations_share_a_hint_evenly_whatever_else_they_do() {
+    // Two key switches with one hint, and a long sum behind the first: each has half of the clusters for what it multiplies with the hint, so that both
+    // want a vector of it at the same time.
+    let machine = paper();
+    let geometry = geometry(&machine, 1024);
+    let limbs = 16_u16;
+    let ring = ring(1024, usize::from(limbs));
+    let q = LimbSet::range(0..limbs);
+    let mut builder = KernelBuilder::new("switches", ring.degree(), ring.moduli()).expect("moduli");
+    let mut inputs = Vec::new();
+    for name in ["x", "y"] {
+        inputs.push(builder.input(name, 0, ValueType::evaluation(q.clone())).expect("an input"));
+    }
+    for (operation, &input) in inputs.iter().enumerate() {
+        builder.set_origin(Some(NodeId(operation as u32)));
+        let digit =
+            |limb: u16| builder.mod_up(input, LimbSet::range(limb..limb + 1), q.clone(), Conversion::Approximate);
+        let digits: Vec<_> = (0..limbs).map(digit).collect::<Result<_, _>>().expect("digits");
+        let (b, a) = builder.inner_product(KeyId::Relinearisation, &digits).expect("a key");
+        let mut sum = builder.add(b, a).expect("a sum");
+        builder.set_origin(Some(NodeId(2)));
+        let behind = if operation == 0 { 64 } else { 0 };
+        for _ in 0..behind {
+            sum = builder.add(sum, b).expect("a sum");
+        }
+        builder.output(format!("{operation}"), 0, sum);
+    }
+    let program = builder.finish().expect("a program");
+    let ordered = order(translate(&program, geometry.subpolynomials()).expect("a graph"), &machine, &geometry);
+    assert_eq!(ordered.groups.len(), 1, "{:?}", ordered.groups);
+    let graph = &ordered.translation.graph;
+    let mut clusters: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
+    for index in (0..graph.len()).filter(|&index| reads_hint(graph, index)) {
+        clusters.entry(ordered.translation.origins[index]).or_default().insert(ordered.home[index]);
+    }
+    let clusters: Vec<_> = clusters.into_values().collect();
+    let [x, y] = &clusters[..] else { panic!("the hint is read by {} operations", clusters.len()) };
+    assert_eq!((x.len(), y.len()), (8, 8), "{x:?} and {y:?}");
+    assert!(x.is_disjoint(y), "{x:?} and {y:?}");
 }
 
 #[test]

@@ -109,6 +109,11 @@ pub struct Chip {
 }
 
 impl Classes {
+    /// Those of inputs, and of all other ciphertexts off the chip.
+    pub fn ciphertexts(&self) -> (ClassId, ClassId) {
+        (self.input, self.lwe)
+    }
+
     fn declare(b: &mut ScheduleBuilder, widths: &Bits) -> Self {
         let (number, amount) = (8 * ELEMENT_BYTES as u32, 8 * AMOUNT_BYTES as u32);
         let of = |b: &mut ScheduleBuilder, name, bits| b.value_class(name, Traffic::Ciphertexts, false, bits);

@@ -7,11 +7,12 @@ mod transfers;
 use super::hardware::Timeline;
 use super::machine::{Fpt, Shape};
 use super::software::{Action, Batch, Tasks};
-use crate::engine::schedule::{ClassId, KindId, OpRef, Schedule, ScheduleBuilder, Shift, Value};
-use crate::torus::groups;
-use crate::torus::workload::{Item, Work, index};
+use crate::engine::schedule::{ClassId, Emit, KindId, OpRef, Schedule, ScheduleBuilder, Value};
+use crate::torus::groups::EmitGroups;
+use crate::torus::names::{ciphertext, index};
+use crate::torus::workload::{Item, Work};
 use chip::Chip;
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use polyfabric_program::tfhe::kernel::KernelProgram;
 
 pub(crate) struct Emitter<'a> {
     machine: &'a Fpt,
@@ -28,29 +29,44 @@ pub(crate) fn emit(machine: &Fpt, program: &KernelProgram, tasks: &Tasks, timeli
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &tasks.shape);
     let mut emitter = Emitter { machine, shape: tasks.shape, program, tasks, timeline, chip, builder };
-    let batches = &tasks.batches;
-    let mut first = 0;
-    while first < batches.len() {
-        let work = batches[first].work;
-        let end = first + batches[first..].iter().take_while(|batch| batch.work == work).count();
-        emitter.work(&batches[first..end]);
-        first = end;
+    for batches in tasks.batches.chunk_by(|one, next| one.work == next.work) {
+        emitter.groups(batches, |emitter, one, other| emitter.alike(&batches[one], &batches[other]));
     }
     (emitter.builder.finish(), emitter.chip)
 }
 
-impl Emitter<'_> {
+impl Emit for Emitter<'_> {
+    fn builder(&mut self) -> &mut ScheduleBuilder {
+        &mut self.builder
+    }
+}
+
+impl EmitGroups for Emitter<'_> {
+    type Group = Batch;
+
     fn base(&self, batch: &Batch) -> i64 {
         self.timeline.times.starts[batch.tasks.start as usize]
     }
 
-    fn sources(&self, batch: &Batch) -> &[Item] {
-        let range = batch.first as usize..(batch.first + batch.count) as usize;
-        match &self.tasks.works[batch.work] {
-            Work::Bootstraps(work) => &work.sources[range],
-            Work::KeySwitches(work) => &work.sources[range],
-            Work::Linear(_) => &[],
+    fn first(batch: &Batch) -> u32 {
+        batch.first
+    }
+
+    fn group(&mut self, batch: &Batch, base: i64) {
+        for index in batch.tasks.clone() {
+            let start = self.timeline.times.starts[index as usize] - base;
+            match self.tasks.tasks[index as usize].action {
+                Action::Rotate => self.rotation(batch, start),
+                Action::ModulusSwitch | Action::KeySwitch | Action::Linear => self.on_host(batch, index, start),
+                _ => self.transfer(batch, index, start),
+            }
         }
+    }
+}
+
+impl Emitter<'_> {
+    fn sources(&self, batch: &Batch) -> &[Item] {
+        self.tasks.works[batch.work].sources(batch.range())
     }
 
     /// Iterations of all batches before this one: selects the buffers that take turns.
@@ -71,10 +87,7 @@ impl Emitter<'_> {
             let first = i64::from(batch.first);
             self.sources(batch).iter().map(move |item| (item.op, i64::from(item.element) - first))
         };
-        let tables = |batch: &Batch| match &self.tasks.works[batch.work] {
-            Work::Bootstraps(work) => work.tables[batch.first as usize..(batch.first + batch.count) as usize].to_vec(),
-            _ => Vec::new(),
-        };
+        let tables = |batch: &Batch| self.tasks.works[batch.work].tables(batch.range());
         let turns = |batch: &Batch| (batch.sequence % 2, self.iterations_before(batch) % 2);
         matches!(self.tasks.works[one.work], Work::Bootstraps(_) | Work::KeySwitches(_))
             && one.count == other.count
@@ -85,54 +98,9 @@ impl Emitter<'_> {
             && tasks(one).eq(tasks(other))
     }
 
-    fn work(&mut self, batches: &[Batch]) {
-        let bases: Vec<i64> = batches.iter().map(|batch| self.base(batch)).collect();
-        for run in groups::runs(&bases, |one, other| self.alike(&batches[one], &batches[other])) {
-            let (first, span) = (run.first, run.span);
-            if run.rounds == 1 {
-                self.batch(&batches[first], 0);
-                continue;
-            }
-            let base = bases[first];
-            let period = (bases[first + span] - base) as u64;
-            let moved = batches[first + span].first - batches[first].first;
-            let shift = Shift::ciphertexts(i64::from(moved));
-            self.repeated(base, run.rounds as u64, period, shift, |emitter| {
-                for batch in &batches[first..first + span] {
-                    emitter.batch(batch, base);
-                }
-            });
-        }
-    }
-
-    /// Adds a repeat whose body `fill` adds.
-    fn repeated(&mut self, start: i64, count: u64, period: u64, shift: Shift, fill: impl FnOnce(&mut Self)) {
-        let mut builder = std::mem::take(&mut self.builder);
-        builder.repeat(start, count, period, shift, |inner| {
-            std::mem::swap(inner, &mut self.builder);
-            fill(self);
-            std::mem::swap(inner, &mut self.builder);
-        });
-        self.builder = builder;
-    }
-
-    /// Events of a batch, relative to cycle `base`.
-    fn batch(&mut self, batch: &Batch, base: i64) {
-        for index in batch.tasks.clone() {
-            let start = self.timeline.times.starts[index as usize] - base;
-            match self.tasks.tasks[index as usize].action {
-                Action::Rotate => self.rotation(batch, start),
-                Action::ModulusSwitch | Action::KeySwitch | Action::Linear => self.on_host(batch, index, start),
-                _ => self.transfer(batch, index, start),
-            }
-        }
-    }
-
     /// Name of an LWE ciphertext.
     fn lwe(&self, item: Item) -> Value {
-        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
-        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
-        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
+        ciphertext(self.program, self.chip.classes.ciphertexts(), item)
     }
 
     fn named(&self, class: ClassId, ciphertext: u32, iteration: u32, index: u32) -> Value {

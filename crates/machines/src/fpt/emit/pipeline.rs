@@ -4,9 +4,10 @@ use super::super::hardware::{load_latency, through};
 use super::super::machine::AMOUNT_BYTES;
 use super::super::software::{BUFFERS, Batch};
 use super::Emitter;
-use crate::engine::schedule::{Access, ClassId, Event, KindId, MemoryId, OpRef, Order, Resource, Shift, Value};
+use crate::engine::schedule::{Access, ClassId, Emit, Event, KindId, MemoryId, OpRef, Order, Resource, Shift, Value};
+use crate::torus::names::index;
 use crate::torus::transfers::access;
-use crate::torus::workload::{Bootstraps, Work, index};
+use crate::torus::workload::{Bootstraps, Work};
 
 /// One ciphertext in one iteration.
 #[derive(Clone, Copy)]
@@ -46,7 +47,7 @@ impl Emitter<'_> {
         let rounds = (iterations - 1) / 2;
         if rounds > 1 {
             let shift = Shift::iterations(2);
-            self.repeated(start, u64::from(rounds), 2 * period as u64, shift, |emitter| {
+            self.repeat(start, u64::from(rounds), 2 * period as u64, shift, |emitter| {
                 emitter.iteration(batch, work, 0, 0);
                 emitter.iteration(batch, work, 1, period);
             });

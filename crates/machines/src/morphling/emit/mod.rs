@@ -7,15 +7,15 @@ pub(crate) mod rotation;
 mod tiles;
 mod vector;
 
-use crate::engine::schedule::{self, Event, Schedule, ScheduleBuilder, Shift, Value};
+use crate::engine::schedule::{self, Emit, Event, Schedule, ScheduleBuilder, Value};
 use crate::morphling::array::Rotation;
 use crate::morphling::channels::items;
 use crate::morphling::hardware::Timeline;
 use crate::morphling::instruction::Instruction;
 use crate::morphling::machine::Morphling;
 use crate::morphling::software::{Group, Streams, Unit, wave_range};
-use crate::torus::groups;
-use crate::torus::workload::{Item, Work};
+use crate::torus::groups::{self, EmitGroups};
+use crate::torus::workload::Item;
 use places::{KeyRows, Places};
 use resources::Chip;
 use std::collections::HashMap;
@@ -69,13 +69,11 @@ pub(crate) fn emit(
     let Places { machine, streams, ref chip, .. } = *places;
     let (operands, rotations) = (Operands::default(), HashMap::new());
     let mut emitter = Emitter { places, machine, streams, chip, timeline, builder, operands, rotations };
-    let groups = &streams.groups;
-    let mut first = 0;
-    while first < groups.len() {
-        let work = groups[first].work;
-        let end = first + groups[first..].iter().take_while(|group| group.work == work).count();
-        emitter.work(first..end);
-        first = end;
+    for groups in streams.groups.chunk_by(|one, next| one.work == next.work) {
+        let hash = |group: usize| hash_of(emitter.steps_of(&groups[group]));
+        let alike = |one: usize, other: usize| emitter.alike(&groups[one], &groups[other]);
+        let kinds = groups::kinds(groups.len(), hash, alike);
+        emitter.groups(groups, |_, one, other| kinds[one] == kinds[other]);
     }
     (emitter.builder.finish(), emitter.operands.numbered)
 }
@@ -111,26 +109,49 @@ fn hash_of(steps: impl Iterator<Item = impl Hash>) -> u64 {
     hasher.finish()
 }
 
-impl Emitter<'_> {
+impl Emit for Emitter<'_> {
+    fn builder(&mut self) -> &mut ScheduleBuilder {
+        &mut self.builder
+    }
+}
+
+impl EmitGroups for Emitter<'_> {
+    type Group = Group;
+
     fn base(&self, group: &Group) -> i64 {
         let node = group.rotation.unwrap_or(group.nodes.start);
         self.timeline.starts[node as usize]
     }
 
-    fn sources(&self, group: &Group) -> &[Item] {
-        let range = group.first as usize..(group.first + group.count) as usize;
-        match &self.streams.works[group.work] {
-            Work::Bootstraps(work) => &work.sources[range],
-            Work::KeySwitches(work) => &work.sources[range],
-            Work::Linear(_) => &[],
+    fn first(group: &Group) -> u32 {
+        group.first
+    }
+
+    fn begin(&self, round: &[Group]) -> i64 {
+        self.earliest(round.iter().flat_map(|group| group.nodes.clone()))
+    }
+
+    fn group(&mut self, group: &Group, base: i64) {
+        let place = GroupPlace::new(self.streams, group);
+        let mut node = group.nodes.start;
+        while node < group.nodes.end {
+            let tiles = self.tiles(node..group.nodes.end);
+            node = tiles.last().map_or(node + 1, |tile| tile.end);
+            match tiles.first() {
+                Some(_) => self.tile_loops(&place, &tiles, base),
+                None => self.one(&place, node - 1, base),
+            }
         }
+    }
+}
+
+impl Emitter<'_> {
+    fn sources(&self, group: &Group) -> &[Item] {
+        self.streams.works[group.work].sources(group.range())
     }
 
     fn tables(&self, group: &Group) -> &[u32] {
-        match &self.streams.works[group.work] {
-            Work::Bootstraps(work) => &work.tables[group.first as usize..(group.first + group.count) as usize],
-            _ => &[],
-        }
+        self.streams.works[group.work].tables(group.range())
     }
 
     /// Instructions `nodes` with their times relative to cycle `base`, each changed by `apart` from what moves with its place in the
@@ -181,50 +202,8 @@ impl Emitter<'_> {
         self.timeline.rows[node as usize]
     }
 
-    fn work(&mut self, range: Range<usize>) {
-        let streams = self.streams;
-        let groups = &streams.groups[range];
-        let bases: Vec<i64> = groups.iter().map(|group| self.base(group)).collect();
-        let hash = |group: usize| hash_of(self.steps_of(&groups[group]));
-        let kinds = groups::kinds(groups.len(), hash, |one, other| self.alike(&groups[one], &groups[other]));
-        for run in groups::runs(&bases, |one, other| kinds[one] == kinds[other]) {
-            let (first, span) = (run.first, run.span);
-            if run.rounds == 1 {
-                self.group(&groups[first], 0);
-                continue;
-            }
-            let period = bases[first + span] - bases[first];
-            let base = self.earliest(groups[first..first + span].iter().flat_map(|group| group.nodes.clone()));
-            let mut builder = std::mem::take(&mut self.builder);
-            let moved = groups[first + span].first - groups[first].first;
-            let shift = Shift::ciphertexts(i64::from(moved));
-            builder.repeat(base, run.rounds as u64, period as u64, shift, |inner| {
-                std::mem::swap(inner, &mut self.builder);
-                for group in &groups[first..first + span] {
-                    self.group(group, base);
-                }
-                std::mem::swap(inner, &mut self.builder);
-            });
-            self.builder = builder;
-        }
-    }
-
     fn earliest(&self, nodes: impl Iterator<Item = u32>) -> i64 {
         nodes.map(|node| self.timeline.starts[node as usize]).min().unwrap_or(0)
-    }
-
-    /// Events of a group, relative to cycle `base`.
-    fn group(&mut self, group: &Group, base: i64) {
-        let place = GroupPlace::new(self.streams, group);
-        let mut node = group.nodes.start;
-        while node < group.nodes.end {
-            let tiles = self.tiles(node..group.nodes.end);
-            node = tiles.last().map_or(node + 1, |tile| tile.end);
-            match tiles.first() {
-                Some(_) => self.tile_loops(&place, &tiles, base),
-                None => self.one(&place, node - 1, base),
-            }
-        }
     }
 
     /// Events of an instruction, relative to cycle `base`.

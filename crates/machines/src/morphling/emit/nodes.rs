@@ -36,11 +36,7 @@ impl Places<'_> {
         let layout = &self.streams.layout;
         let ring = if i.opcode == Opcode::LoadSmall { layout.small_in } else { layout.large };
         let range = wave_range(self.machine, place.group, u64::from(i.wave));
-        let items: &[Item] = match &self.streams.works[place.group.work] {
-            Work::Bootstraps(work) => &work.sources[range],
-            Work::KeySwitches(work) => &work.sources[range],
-            Work::Linear(_) => &[],
-        };
+        let items = self.streams.works[place.group.work].sources(range);
         let bytes = self.lwe_bytes(i);
         let to = |(&item, position): (&Item, u64)| {
             self.in_set(ring, u64::from(i.entry), self.set_of(position), bytes, self.lwe(item))

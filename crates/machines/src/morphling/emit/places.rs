@@ -9,10 +9,11 @@ use crate::morphling::layout::{positions_in_bank, stored_before};
 use crate::morphling::machine::Morphling;
 use crate::morphling::software::{Node, Streams, Unit, wave_range};
 use crate::torus::channels::Part;
+use crate::torus::names::ciphertext;
 use crate::torus::sizes::{COEFFICIENT_BYTES, Ring};
 use crate::torus::transfers::{Piece, access, part_of};
 use crate::torus::workload::{Item, Work, distinct};
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use polyfabric_program::tfhe::kernel::KernelProgram;
 
 /// A program on a chip.
 pub(crate) struct Places<'a> {
@@ -140,9 +141,7 @@ impl<'a> Places<'a> {
 
     /// Name of an LWE ciphertext.
     pub fn lwe(&self, item: Item) -> Value {
-        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
-        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
-        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
+        ciphertext(self.program, self.chip.classes.ciphertexts(), item)
     }
 
     pub(super) fn lwe_bytes(&self, i: &Instruction) -> u64 {

@@ -134,6 +134,11 @@ pub struct Chip {
 }
 
 impl Classes {
+    /// Those of inputs, and of all other ciphertexts off the chip.
+    pub fn ciphertexts(&self) -> (ClassId, ClassId) {
+        (self.input, self.lwe)
+    }
+
     fn declare(b: &mut ScheduleBuilder) -> Self {
         // Coefficients have as many bits as half a point, of which a polynomial has N/2.
         let bits = 8 * COEFFICIENT_BYTES as u32;

@@ -2,7 +2,7 @@
 
 use super::resources::{Chip, Row};
 use super::{Emitter, GroupPlace};
-use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
+use crate::engine::schedule::{Access, Emit, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
 use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation, StepCycles, WaveTimes};
 use crate::morphling::layout::{KeyPiece, Layout, twiddle_bytes};
 use crate::morphling::software::Group;
@@ -325,13 +325,7 @@ impl Emitter<'_> {
                 let first = Group { number: 0, ..place.group.clone() };
                 let first = GroupPlace { group: &first, half: place.half };
                 let plan = self.streams.plan(operation);
-                let mut builder = std::mem::take(&mut self.builder);
-                let body = builder.body(|inner| {
-                    std::mem::swap(inner, &mut self.builder);
-                    self.iterations(&first, plan, rotation);
-                    std::mem::swap(inner, &mut self.builder);
-                });
-                self.builder = builder;
+                let body = self.body(|emitter| emitter.iterations(&first, plan, rotation));
                 self.rotations.insert(key, Arc::clone(&body));
                 body
             }
@@ -351,15 +345,10 @@ impl Emitter<'_> {
             let [first, second] = &steady.pair;
             // Everything is given relative to the key's transfer, the earliest event of an iteration.
             let base = first.key;
-            let mut builder = std::mem::take(&mut self.builder);
-            let shift = Shift::iterations(2);
-            builder.repeat(base, steady.rounds as u64, steady.period as u64, shift, |inner| {
-                std::mem::swap(inner, &mut self.builder);
-                self.iteration(place, plan, number, first, -base);
-                self.iteration(place, plan, number + 1, second, -base);
-                std::mem::swap(inner, &mut self.builder);
+            self.repeat(base, steady.rounds as u64, steady.period as u64, Shift::iterations(2), |emitter| {
+                emitter.iteration(place, plan, number, first, -base);
+                emitter.iteration(place, plan, number + 1, second, -base);
             });
-            self.builder = builder;
             number += 2 * steady.rounds;
         }
         for times in &iterations.epilogue {

@@ -1,7 +1,7 @@
 //! Tiles of the key-switch key: within a group, one does as the one before the last, and they become a loop.
 
 use super::{Emitter, GroupPlace, Times, hash_of};
-use crate::engine::schedule::Shift;
+use crate::engine::schedule::{Emit, Shift};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::torus::groups;
 use std::ops::Range;
@@ -40,14 +40,10 @@ impl Emitter<'_> {
             }
             let period = starts[run.first + run.span] - starts[run.first];
             let start = self.earliest(round.iter().cloned().flatten());
-            let mut builder = std::mem::take(&mut self.builder);
             let shift = Shift::iterations(run.span as i64);
-            builder.repeat(start - base, run.rounds as u64, period as u64, shift, |inner| {
-                std::mem::swap(inner, &mut self.builder);
-                round.iter().cloned().flatten().for_each(|node| self.one(place, node, start));
-                std::mem::swap(inner, &mut self.builder);
+            self.repeat(start - base, run.rounds as u64, period as u64, shift, |emitter| {
+                round.iter().cloned().flatten().for_each(|node| emitter.one(place, node, start));
             });
-            self.builder = builder;
         }
         last.clone().for_each(|node| self.one(place, node, base));
     }

@@ -13,12 +13,13 @@ use super::emit::resources::Chip;
 use super::software::Streams;
 use crate::engine::schedule::{MemoryId, OpRef, Place, Placed, Resource, Schedule, Value};
 use crate::torus::iteration::Forward;
+use crate::torus::names::ciphertext;
 use crate::torus::replay::datum::Datum;
 use crate::torus::replay::{self as torus, Replay, ReplayError};
 use crate::torus::workload::Item;
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
-use polyfabric_runtime::tfhe::interpreter::{Primitives, check_inputs};
+use polyfabric_runtime::tfhe::interpreter::Primitives;
 use polyfabric_schemes::tfhe::{LweBatch, ServerKey};
 use rayon::prelude::*;
 use rows::{Entry, RowSet};
@@ -74,22 +75,15 @@ pub(crate) fn replay(
     inputs: &BTreeMap<String, LweBatch<u32>>,
     progress: &dyn Progress,
 ) -> Result<Replay, ReplayError> {
-    check_inputs(program, key, inputs)?;
-    let primitives = Primitives::new(key, &program.choice.arithmetic)?;
+    let torus::Context { program, primitives, tables } = torus::Context::new(program, key, inputs)?;
     let mut forwards = HashMap::new();
     for (&operation, &plan) in &streams.plan_of {
         let plan = &streams.plans[plan];
         forwards.extend(plan.forwards.iter().map(|forward| ((operation, forward.operation), forward)));
     }
-    let tables = program.tables.iter().map(|table| table.coefficients()).collect();
     let context = Context { chip, program, streams, primitives, tables, forwards };
     let (unit_sets, memory_sets, count) = sets(chip);
-    let named = |item: Item| Value {
-        class: chip.classes.input,
-        ciphertext: item.element,
-        iteration: Value::NONE,
-        index: item.op,
-    };
+    let named = |item: Item| ciphertext(program, chip.classes.ciphertexts(), item);
     let off_chip = torus::inputs(program, inputs).map(|(item, datum)| (named(item), datum)).collect();
     let mut replayer = Replayer {
         context,
@@ -248,9 +242,7 @@ impl<'s> Replayer<'_, 's> {
     fn outputs(&self) -> Result<BTreeMap<String, LweBatch<u32>>, ReplayError> {
         let (program, classes) = (self.context.program, &self.context.chip.classes);
         torus::outputs(program, |item| {
-            let is_input = matches!(program.ops[item.op as usize].kind, OpKind::Input { .. });
-            let class = if is_input { classes.input } else { classes.lwe };
-            let value = Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op };
+            let value = ciphertext(program, classes.ciphertexts(), item);
             (value, self.off_chip.get(&value))
         })
     }

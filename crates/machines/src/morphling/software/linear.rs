@@ -4,7 +4,7 @@
 use super::super::instruction::{Instruction, Opcode};
 use super::super::layout::Layout;
 use super::super::machine::Morphling;
-use super::{Buffer, Group, Writer};
+use super::{Buffer, Group, SoftwareError, Writer, part};
 use crate::torus::dispatcher::{Priority, Wait};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::workload::{Item, LinearLayer};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 impl Writer<'_> {
-    pub(super) fn linear(&mut self, layer: &LinearLayer, matrix: &Matrix) {
+    pub(super) fn linear(&mut self, layer: &LinearLayer, matrix: &Matrix) -> Result<(), SoftwareError> {
         let layout = self.streams.layout;
         let bytes = (layer.dimension as u64 + 1) * COEFFICIENT_BYTES;
         let block = linear_block(&layout, bytes) as usize;
@@ -37,11 +37,12 @@ impl Writer<'_> {
                     lanes[lane].2 += 1;
                 }
             }
+            let blocks = products.last_key_value().map_or(0, |(&last, _)| last as u64 + 1);
             for (number, products) in products {
                 let columns = needs.block(first_row, number);
                 let mut blank = self.blank(Opcode::LoadOperands, &group);
                 blank.operation = layer.op;
-                blank.part = number as u16;
+                blank.part = part(layer.op, "blocks of ciphertexts", number as u64, blocks)?;
                 blank.length = layer.dimension as u32 + 1;
                 let entry = operand_count % 2;
                 let mut loaded = self.fetch;
@@ -87,13 +88,14 @@ impl Writer<'_> {
             self.users.insert(Buffer::LinearSums, vec![Wait::all(node)]);
         }
         self.streams.needs.insert(layer.op, needs);
+        Ok(())
     }
 }
 
 /// Ciphertexts of `bytes` in one of the three parts of Private-B's regions for linear layers: two blocks of operands, one of
-/// sums. Each set of banks has equally many.
+/// sums. Each set of banks has equally many, and an instruction counts them.
 pub fn linear_block(layout: &Layout, bytes: u64) -> u64 {
-    (layout.linear.entry_bytes / 3 / bytes).max(1) * layout.sets
+    (layout.linear.entry_bytes / 3 / bytes).clamp(1, u64::from(u16::MAX) / layout.sets) * layout.sets
 }
 
 /// Rows among `rows` that lane group `lane` computes.
@@ -182,6 +184,16 @@ mod tests {
     //! Do the passes of a row take each weight once, in order, from the ciphertexts that its block of rows has loaded?
 
     use super::*;
+
+    #[test]
+    fn blocks_are_as_many_as_instructions_have_numbers_for() {
+        let block = |number| part(3, "blocks of ciphertexts", number, 70_000);
+        assert_eq!(block(65_535), Ok(65_535));
+        let refused = block(65_536).expect_err("a block more").to_string();
+        let says =
+            "operation %3 takes 70000 blocks of ciphertexts, and an instruction of the machine numbers at most 65536";
+        assert!(refused.starts_with(says), "{refused}");
+    }
 
     #[test]
     fn passes_of_a_row() {

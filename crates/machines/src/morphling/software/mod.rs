@@ -103,6 +103,13 @@ pub struct Group {
     pub rotation: Option<u32>,
 }
 
+impl Group {
+    /// Its elements, of the work's.
+    pub fn range(&self) -> Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
 /// The streams of a program, with all that the hardware scheduler needs.
 #[derive(Clone, Debug)]
 pub struct Streams {
@@ -161,6 +168,30 @@ pub enum SoftwareError {
     /// The memories.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// More of something than an instruction has a number for.
+    #[error(
+        "operation %{operation} takes {count} {what}, and an instruction of the machine numbers at most {most}: enlarge \
+         `memories.private_b.capacity` in the machine file, or take a smaller program or parameter set"
+    )]
+    Parts {
+        /// The operation.
+        operation: u32,
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        count: u64,
+        /// Most of them.
+        most: u64,
+    },
+}
+
+/// Number `number` of the `count` parts, called `what`, that operation `operation` is cut into, as instructions have it.
+///
+/// # Errors
+/// [`SoftwareError::Parts`] if it is too large for them.
+fn part(operation: u32, what: &'static str, number: u64, count: u64) -> Result<u16, SoftwareError> {
+    let most = 1 + u64::from(u16::MAX);
+    u16::try_from(number).map_err(|_| SoftwareError::Parts { operation, what, count, most })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -261,11 +292,12 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
         match work {
             Work::Bootstraps(bootstraps) => {
                 writer.in_groups(index, bootstraps.sources.len(), |writer, group| {
-                    writer.bootstrap_group(bootstraps, group);
-                });
+                    writer.bootstrap_group(bootstraps, group)
+                })?;
             }
             Work::KeySwitches(switches) => {
-                writer.in_groups(index, switches.sources.len(), |writer, group| writer.switch_group(switches, group));
+                writer
+                    .in_groups(index, switches.sources.len(), |writer, group| writer.switch_group(switches, group))?;
             }
             Work::Linear(layer) => {
                 let OpKind::Linear { matrix, .. } = &program.ops[layer.op as usize].kind else { continue };
@@ -273,7 +305,7 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
                 let nodes = writer.streams.nodes.len() as u32;
                 let (first, number, sequence, rotation) = (0, 0, 0, None);
                 let group = Group { work: index, first, count: rows, number, sequence, nodes: nodes..nodes, rotation };
-                writer.one_group(group, |writer, _| writer.linear(layer, matrix));
+                writer.one_group(group, |writer, _| writer.linear(layer, matrix))?;
             }
         }
     }
@@ -281,7 +313,12 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
 }
 
 impl Writer<'_> {
-    fn in_groups(&mut self, work: usize, count: usize, mut body: impl FnMut(&mut Self, &mut Group)) {
+    fn in_groups(
+        &mut self,
+        work: usize,
+        count: usize,
+        mut body: impl FnMut(&mut Self, &mut Group) -> Result<(), SoftwareError>,
+    ) -> Result<(), SoftwareError> {
         let size = (self.machine.positions() * self.streams.layout.waves) as u32;
         for first in (0..count as u32).step_by(size as usize) {
             let nodes = self.streams.nodes.len() as u32;
@@ -292,20 +329,25 @@ impl Writer<'_> {
             };
             let (sequence, rotation) = (self.sequence, None);
             let group = Group { work, first, count, number, sequence, nodes: nodes..nodes, rotation };
-            self.one_group(group, &mut body);
+            self.one_group(group, &mut body)?;
             self.sequence += 1;
         }
+        Ok(())
     }
 
     /// Every group's words are fetched first; how many there are is known once they are written.
-    fn one_group(&mut self, mut group: Group, body: impl FnOnce(&mut Self, &mut Group)) {
+    fn one_group(
+        &mut self,
+        mut group: Group,
+        body: impl FnOnce(&mut Self, &mut Group) -> Result<(), SoftwareError>,
+    ) -> Result<(), SoftwareError> {
         let mut fetch = self.blank(Opcode::Fetch, &group);
         fetch.length = WORD_BYTES as u32;
         // The scheduler holds the words of two groups: the next come once the blind rotation of the one before last is done.
         let earlier = self.streams.groups.len().checked_sub(2).map(|index| &self.streams.groups[index]);
         let waits = earlier.map(|group| Wait::all(group.rotation.unwrap_or(group.nodes.end - 1)));
         self.fetch = self.push(fetch, Unit::Dma, waits.into_iter().collect(), 0, 0, Priority::Rotation);
-        body(self, &mut group);
+        body(self, &mut group)?;
         let end = self.streams.nodes.len() as u32;
         group.nodes.end = end;
         // A blind rotation is two words: one in the XPUs' stream, one for its key in the DMA stream.
@@ -315,6 +357,7 @@ impl Writer<'_> {
         fetch.instruction.amount = bytes;
         fetch.latency = self.machine.memory_latency as u32;
         self.streams.groups.push(group);
+        Ok(())
     }
 
     fn blank(&self, opcode: Opcode, group: &Group) -> Instruction {
@@ -405,7 +448,7 @@ impl Writer<'_> {
         wave_range(self.machine, group, wave)
     }
 
-    fn bootstrap_group(&mut self, work: &Bootstraps, group: &mut Group) {
+    fn bootstrap_group(&mut self, work: &Bootstraps, group: &mut Group) -> Result<(), SoftwareError> {
         let layout = self.streams.layout;
         let sizes = layout.sizes;
         let positions = self.machine.positions();
@@ -432,8 +475,9 @@ impl Writer<'_> {
             (0..waves).map(|wave| self.extract_wave(work, group, wave, half, rotation)).collect();
         if let Some(switched) = &work.switched {
             let sources: Vec<(u64, Vec<Wait>)> = (0..waves).zip(extracted).collect();
-            self.switch(switched, group, sources, self.large_count - waves);
+            self.switch(switched, group, sources, self.large_count - waves)?;
         }
+        Ok(())
     }
 
     /// The twiddle factors, to Private-A2 and on to the XPUs.
@@ -619,7 +663,7 @@ impl Writer<'_> {
         node
     }
 
-    fn switch_group(&mut self, work: &KeySwitches, group: &mut Group) {
+    fn switch_group(&mut self, work: &KeySwitches, group: &mut Group) -> Result<(), SoftwareError> {
         let layout = self.streams.layout;
         let sizes = layout.sizes;
         let waves = u64::from(group.count).div_ceil(self.machine.positions());
@@ -641,11 +685,17 @@ impl Writer<'_> {
             waits.push(Wait::all(self.fetch));
             sources.push((wave, vec![Wait::all(self.dma(load, waits, Priority::Rest))]));
         }
-        self.switch(&work.results, group, sources, self.large_count - waves);
+        self.switch(&work.results, group, sources, self.large_count - waves)
     }
 
     /// Key switch of a group whose ciphertexts lie in the entries of `large` from number `first_entry` on.
-    fn switch(&mut self, results: &[Item], group: &Group, sources: Vec<(u64, Vec<Wait>)>, first_entry: u64) {
+    fn switch(
+        &mut self,
+        results: &[Item],
+        group: &Group,
+        sources: Vec<(u64, Vec<Wait>)>,
+        first_entry: u64,
+    ) -> Result<(), SoftwareError> {
         let layout = self.streams.layout;
         let sizes = layout.sizes;
         let tiles = sizes.large_dimension / layout.tile_elements;
@@ -661,7 +711,7 @@ impl Writer<'_> {
         for tile in 0..tiles {
             let entry = tile % layout.tiles.entries;
             let mut load = self.blank(Opcode::LoadTile, group);
-            load.part = tile as u16;
+            load.part = part(operation, "tiles of the key-switch key", tile, tiles)?;
             load.entry = entry as u8;
             load.operation = operation;
             load.length = sizes.lwe_dimension as u32 + 1;
@@ -697,9 +747,9 @@ impl Writer<'_> {
             let entry = Buffer::Large((first_entry + wave) % layout.large.entries);
             self.users.entry(entry).or_default().extend(done.iter().copied());
         }
-        let range = group.first as usize..(group.first + group.count) as usize;
-        let node = self.store(Opcode::StoreSmall, group, 0, 0, &results[range], done, sizes.small);
+        let node = self.store(Opcode::StoreSmall, group, 0, 0, &results[group.range()], done, sizes.small);
         self.users.insert(Buffer::Sums, vec![Wait::all(node)]);
+        Ok(())
     }
 }
 

@@ -315,6 +315,7 @@ mod tests {
     use super::super::stream;
     use super::super::test_support::{DEPTH, convert, interleaved, moduli, residues, shape};
     use super::*;
+    use crate::osiris::tiling::join;
     use polyfabric_kernels::base_conversion::RnsBasis;
     use proptest::prelude::*;
 
@@ -342,6 +343,53 @@ mod tests {
             balanced: bool, seed: u64,
         ) {
             check(log2, 1 << lane_bits, height.max(alpha), (alpha, beta), balanced, seed);
+        }
+    }
+
+    /// Montgomery's product of two words is x·y/R, and rows of keys lie as they are drawn and made, in no other form. So all that is summed over Q and P is R
+    /// times too small, in both halves alike. A division by P takes that back by its constants: R in the factor of each source, 1/R in the weights, R in 1/P.
+    #[test]
+    fn a_division_brings_r_back_by_its_constants() {
+        let (shape, moduli) = (shape(6, 8), moduli(6, 5));
+        let (p, q) = moduli.split_at(2);
+        let basis = |moduli: &[Modulus]| RnsBasis::new(moduli.to_vec()).unwrap();
+        let converter = BaseConverter::new(basis(p), basis(q));
+        let sums = residues(shape, &moduli, 7);
+        let times = |limbs: &[Vec<u64>], moduli: &[Modulus], factor: &dyn Fn(Modulus) -> u64| -> Vec<Vec<u64>> {
+            let limb = |(limb, &q): (&Vec<u64>, &Modulus)| limb.iter().map(|&x| q.multiply(x, factor(q))).collect();
+            limbs.iter().zip(moduli).map(limb).collect()
+        };
+        let divided = |sums: &[Vec<u64>], table: BaseTable, factor: &dyn Fn(Modulus) -> u64| {
+            let (period, limbs) = (table.period(), table.target_count());
+            let mut array = BaseConversionArray::new(2, 8, table, DEPTH).unwrap();
+            let latency = BaseConversionArray::latency(2, 8, 2, DEPTH);
+            let sources = sums[..2].to_vec();
+            let input = interleaved(shape, &sources, period, 0);
+            let tiles = stream(&mut array, input, latency + period as u64).unwrap();
+            let remainders = join(shape, limbs, tiles.into_iter().map(|(_, tile)| tile)).unwrap();
+            let limb = |place: usize| {
+                let pairs = sums[2 + place].iter().zip(&remainders[place]);
+                pairs.map(|(&sum, &remainder)| q[place].sub(sum, remainder)).collect()
+            };
+            times(&(0..limbs).map(limb).collect::<Vec<Vec<u64>>>(), q, factor)
+        };
+        let inverse = |modulus: Modulus, word: u64| modulus.power(word, modulus.value() - 2);
+        let r = |modulus: Modulus| modulus.power(2, 40);
+        let of_p = |modulus: Modulus| {
+            inverse(modulus, p.iter().fold(1, |product, p| modulus.multiply(product, modulus.reduce(p.value()))))
+        };
+        for balanced in [false, true] {
+            let table = BaseTable::new(&converter, balanced);
+            let mut other = table.clone();
+            other.first_row.iter_mut().zip(p).for_each(|((factor, _), &p)| *factor = p.multiply(*factor, r(p)));
+            for (place, &q) in q.iter().enumerate() {
+                let over_r = |word: &mut u64| *word = q.multiply(*word, inverse(q, r(q)));
+                other.weights[place].iter_mut().chain([&mut other.initial[place]]).for_each(over_r);
+            }
+            let smaller = times(&sums, &moduli, &|modulus| inverse(modulus, r(modulus)));
+            let wanted = divided(&sums, table, &of_p);
+            assert_ne!(divided(&smaller, other.clone(), &of_p), wanted);
+            assert_eq!(divided(&smaller, other, &|modulus| modulus.multiply(of_p(modulus), r(modulus))), wanted);
         }
     }
 

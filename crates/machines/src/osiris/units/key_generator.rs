@@ -5,11 +5,15 @@
 //! rev(0), rev(1), … of their numbers, its lanes wired in reverse order, and no buffer is needed: whatever is multiplied by a mask is read from
 //! a scratchpad in the same order.
 //!
-//! Numbers that are no residues are skipped. A generator of p residues a cycle therefore draws [`KeyGenerator::draws`] numbers a residue on
-//! average, and is as much wider.
+//! Numbers that are no residues are skipped, for some primes half of them: a residue takes [`KeyGenerator::draws`] numbers on average, up to two. So a
+//! generator gives more than 2p numbers a cycle, and a limb never draws for more cycles than it has tiles ([`KeyGenerator::cycles`]).
+//!
+//! Its limbs follow from the program, so it is told them ahead, and draws ahead: a ring of residues takes what comes, and all stands while the ring is full. The
+//! latency is therefore seen before the first limb alone, and no limb is so short that it leaves a gap. An event of a schedule is the latest that a limb may
+//! be drawn: its first tile is there a latency after it begins, and events of one generator are as many cycles apart as a limb has tiles.
 
 use super::{Shape, Tile};
-use polyfabric_kernels::expander::UniformStream;
+use polyfabric_kernels::expander::{GROUP, ROUNDS, UniformStream};
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::order::reverse_bits;
 
@@ -45,6 +49,35 @@ impl KeyGenerator {
         Some(Tile { limb: self.limb, index, words })
     }
 
+    /// Numbers that `groups` groups of sixteen blocks have, which come in each cycle.
+    pub fn numbers(groups: usize) -> usize {
+        GROUP * groups
+    }
+
+    /// Cycles from a seed to the first tile: the seed; two registers a round and the last addition; numbers that are cut and compared, and counted; a
+    /// register for each bit of the distance that one moves to the front; the ring.
+    pub fn latency(groups: usize) -> u64 {
+        let distances = Self::numbers(groups).next_power_of_two().ilog2();
+        1 + (2 * ROUNDS as u64 + 1) + 2 + u64::from(distances) + 1
+    }
+
+    /// Words of the ring: of two cycles, and a tile.
+    pub fn ring_words(lanes: usize, groups: usize) -> usize {
+        (2 * Self::numbers(groups) + lanes).next_power_of_two()
+    }
+
+    /// Numbers that have `residues` residues among them, by eight standard deviations, where a residue takes `draws` numbers on average. Masks are public, so a
+    /// seed that needs more, one limb of some 10^15, can be told and another one taken.
+    pub fn enough(residues: usize, draws: f64) -> f64 {
+        let mean = residues as f64 * draws;
+        mean + 8.0 * (mean * (draws - 1.0)).sqrt()
+    }
+
+    /// Cycles for which a limb modulo `modulus` draws.
+    pub fn cycles(shape: Shape, modulus: Modulus, groups: usize) -> u64 {
+        (Self::enough(shape.degree().get(), Self::draws(modulus)) / Self::numbers(groups) as f64).ceil() as u64
+    }
+
     /// Numbers that are drawn for a residue modulo `modulus`, on average: 2^bits/q.
     pub fn draws(modulus: Modulus) -> f64 {
         (1u64 << modulus.bits()) as f64 / modulus.value() as f64
@@ -76,6 +109,24 @@ mod tests {
             }
             assert!(seen.iter().all(|&seen| seen));
             assert!((1.0..2.0).contains(&KeyGenerator::draws(q)));
+        }
+    }
+
+    #[test]
+    fn a_limb_draws_for_no_more_cycles_than_it_has_tiles() {
+        // The figures of the machine: the fewest groups that do, and modulo primes just above a power of two, as half of a pair of primes is.
+        let modulus = |value: u64| Modulus::new(value).unwrap();
+        assert!(KeyGenerator::enough(512, 2.0) <= KeyGenerator::numbers(10) as f64);
+        assert!(KeyGenerator::enough(512, 2.0) > KeyGenerator::numbers(9) as f64);
+        for log2 in 9..=16 {
+            let shape = shape(log2, 512);
+            for q in [65537, (1 << 32) + 15, 0xff_ffe8_0001].map(modulus) {
+                let cycles = KeyGenerator::cycles(shape, q, 10);
+                assert!((1..=shape.tiles() as u64).contains(&cycles), "N = 2^{log2}, modulo {}: {cycles}", q.value());
+                // More than the average, and no multiple of it.
+                let needed = shape.degree().get() as f64 * KeyGenerator::draws(q) / KeyGenerator::numbers(10) as f64;
+                assert!(cycles as f64 >= needed && (cycles as f64) < 1.3 * needed + 1.0);
+            }
         }
     }
 }

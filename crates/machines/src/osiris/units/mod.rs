@@ -111,7 +111,7 @@ pub enum LockstepError {
     /// The halves of two tiles that an NTT unit's butterflies combine are not there together.
     #[error(
         "cycle {cycle}: stage {stage} of the NTT unit lacks the partner of tile {index} of limb {limb}: tiles of a limb come \
-         {slots} cycles apart, without a gap"
+         {spacing} cycles apart, without a gap"
     )]
     Partner {
         /// Cycle of the unit.
@@ -123,7 +123,7 @@ pub enum LockstepError {
         /// Number of the tile.
         index: usize,
         /// Cycles between tiles of a limb.
-        slots: usize,
+        spacing: usize,
     },
     /// A tile came to the base conversion out of its block's order.
     #[error(

@@ -82,8 +82,8 @@ struct Commutator {
 }
 
 impl Commutator {
-    fn new(bit: u32, slots: usize) -> Self {
-        let delay = slots << bit;
+    fn new(bit: u32, spacing: usize) -> Self {
+        let delay = spacing << bit;
         Self { bit, odd: DelayLine::new(delay), even: DelayLine::new(delay), tags: DelayLine::new(delay) }
     }
 
@@ -128,7 +128,7 @@ struct Stage {
 pub struct NttUnit {
     shape: Shape,
     direction: Direction,
-    slots: usize,
+    spacing: usize,
     /// In the order in which data pass them.
     stages: Vec<Stage>,
     /// By limb.
@@ -137,7 +137,7 @@ pub struct NttUnit {
 }
 
 impl NttUnit {
-    /// The unit for limbs modulo `moduli`, whose tiles come `slots` cycles apart: the number of interleaved limbs, 1 for limbs one
+    /// The unit for limbs modulo `moduli`, whose tiles come `spacing` cycles apart: the number of interleaved limbs, 1 for limbs one
     /// after the other.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl NttUnit {
         shape: Shape,
         direction: Direction,
         moduli: &[Modulus],
-        slots: usize,
+        spacing: usize,
         depth: PipelineDepth,
     ) -> Result<Self, NttError> {
         let stage = |number: u32| {
@@ -154,7 +154,7 @@ impl NttUnit {
             Stage {
                 number,
                 bit: if late.is_some() { 0 } else { shape.lane_bits() - 1 - number },
-                commutator: late.map(|late| Commutator::new(shape.tile_bits() - 1 - late, slots)),
+                commutator: late.map(|late| Commutator::new(shape.tile_bits() - 1 - late, spacing)),
                 registers: DelayLine::new(depth.multiplier + 1),
             }
         };
@@ -164,18 +164,18 @@ impl NttUnit {
         }
         let tables = moduli.iter().map(|&modulus| TwiddleTables::new(shape, modulus, direction));
         let tables = tables.collect::<Result<_, _>>()?;
-        Ok(Self { shape, direction, slots, stages, tables, cycle: 0 })
+        Ok(Self { shape, direction, spacing, stages, tables, cycle: 0 })
     }
 
     /// Cycles from a tile in to the tile of that number out: a multiplier and an adder for each stage, and the commutators' delays.
-    pub fn latency(shape: Shape, slots: usize, depth: PipelineDepth) -> u64 {
+    pub fn latency(shape: Shape, spacing: usize, depth: PipelineDepth) -> u64 {
         let butterflies = shape.degree().log2() as usize * (depth.multiplier + 1);
-        (butterflies + slots * (shape.tiles() - 1)) as u64
+        (butterflies + spacing * (shape.tiles() - 1)) as u64
     }
 
-    /// Words in the delays of the commutators: `slots`·(N − p).
-    pub fn buffer_words(shape: Shape, slots: usize) -> usize {
-        slots * (shape.degree().get() - shape.lanes())
+    /// Words in the delays of the commutators: `spacing`·(N − p).
+    pub fn buffer_words(shape: Shape, spacing: usize) -> usize {
+        spacing * (shape.degree().get() - shape.lanes())
     }
 
     /// Words of the two tables of factors of one limb, of one direction.
@@ -236,7 +236,7 @@ impl StreamingUnit for NttUnit {
                     stage: *number,
                     limb,
                     index,
-                    slots: self.slots,
+                    spacing: self.spacing,
                 }),
             };
             if self.direction == Direction::Inverse {
@@ -270,22 +270,22 @@ mod tests {
 
     /// Both ways through the unit, against the kernel's stream and against the transform itself.
     fn check(log2: u32, lanes: usize, limbs: usize, spare: usize, seed: u64) {
-        let (shape, slots) = (shape(log2, lanes), limbs + spare);
+        let (shape, spacing) = (shape(log2, lanes), limbs + spare);
         let moduli = moduli(log2, limbs);
         let kernels: Vec<StreamingNtt> =
             moduli.iter().map(|&q| StreamingNtt::new(shape.degree(), q, lanes).unwrap()).collect();
         let values = residues(shape, &moduli, seed);
         let coefficients: LimbStream = kernels.iter().zip(&values).map(|(kernel, limb)| kernel.inverse(limb)).collect();
-        let latency = NttUnit::latency(shape, slots, DEPTH);
+        let latency = NttUnit::latency(shape, spacing, DEPTH);
         for (direction, from, to) in
             [(Direction::Inverse, &values, &coefficients), (Direction::Forward, &coefficients, &values)]
         {
-            let mut unit = NttUnit::new(shape, direction, &moduli, slots, DEPTH).unwrap();
+            let mut unit = NttUnit::new(shape, direction, &moduli, spacing, DEPTH).unwrap();
             // Two groups of limbs, one right behind the other.
             let twice =
-                (0..2).flat_map(|group| interleaved(shape, from, slots, (group * slots * shape.tiles()) as u64));
+                (0..2).flat_map(|group| interleaved(shape, from, spacing, (group * spacing * shape.tiles()) as u64));
             let expected: Vec<(u64, Tile)> = (0..2)
-                .flat_map(|group| interleaved(shape, to, slots, latency + (group * slots * shape.tiles()) as u64))
+                .flat_map(|group| interleaved(shape, to, spacing, latency + (group * spacing * shape.tiles()) as u64))
                 .collect();
             assert!(stream(&mut unit, twice, latency).unwrap() == expected, "{direction:?}, {shape:?}, {limbs} limbs");
         }
@@ -338,13 +338,13 @@ mod tests {
 
     #[test]
     fn delays_are_as_long_as_the_formula_says() {
-        for (log2, lanes, slots) in [(10, 32, 4), (12, 512, 3), (16, 512, 40)] {
+        for (log2, lanes, spacing) in [(10, 32, 4), (12, 512, 3), (16, 512, 40)] {
             let shape = shape(log2, lanes);
-            let unit = NttUnit::new(shape, Direction::Inverse, &[], slots, DEPTH).unwrap();
+            let unit = NttUnit::new(shape, Direction::Inverse, &[], spacing, DEPTH).unwrap();
             let delays = unit.stages.iter().filter_map(|stage| stage.commutator.as_ref());
             // Half of the lanes are delayed on either side of the switch.
-            let words: usize = delays.map(|commutator| lanes * (slots << commutator.bit)).sum();
-            assert_eq!(words, NttUnit::buffer_words(shape, slots));
+            let words: usize = delays.map(|commutator| lanes * (spacing << commutator.bit)).sum();
+            assert_eq!(words, NttUnit::buffer_words(shape, spacing));
         }
     }
 

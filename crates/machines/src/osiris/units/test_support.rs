@@ -35,14 +35,14 @@ pub(crate) fn residues(shape: Shape, moduli: &[Modulus], seed: u64) -> LimbStrea
     moduli.iter().enumerate().map(limb).collect()
 }
 
-/// `limbs` interleaved, tiles of a limb `slots` cycles apart, from cycle `start` on.
+/// `limbs` interleaved, tiles of a limb `spacing` cycles apart, from cycle `start` on.
 pub(crate) fn interleaved(
     shape: Shape,
     limbs: &LimbStream,
-    slots: usize,
+    spacing: usize,
     start: u64,
 ) -> impl Iterator<Item = (u64, Tile)> {
-    TileOrder::interleaved(shape, limbs.len(), slots).cut(limbs).map(move |(cycle, tile)| (start + cycle, tile))
+    TileOrder::interleaved(shape, limbs.len(), spacing).cut(limbs).map(move |(cycle, tile)| (start + cycle, tile))
 }
 
 /// Whole limbs by the kernel's conversion.

@@ -13,7 +13,8 @@ use crate::torus::workload::{Item, operand_items};
 use datum::Datum;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::tfhe::RunError;
-use polyfabric_schemes::tfhe::{LweBatch, LweDimension};
+use polyfabric_runtime::tfhe::interpreter::{Primitives, check_inputs};
+use polyfabric_schemes::tfhe::{LweBatch, LweDimension, ServerKey};
 use std::collections::BTreeMap;
 
 /// Why a replay stopped: either the inputs, or a schedule that does not compute what it should.
@@ -73,6 +74,33 @@ pub struct Replay {
     pub saturations: u64,
     /// Events carried out.
     pub events: u64,
+}
+
+/// What events compute with, whatever they run on.
+pub struct Context<'a> {
+    /// The program.
+    pub program: &'a KernelProgram,
+    /// Its arithmetic, with the keys.
+    pub primitives: Primitives<'a, u32>,
+    /// Coefficients of its test polynomials.
+    pub tables: Vec<Vec<u32>>,
+}
+
+impl<'a> Context<'a> {
+    /// Of `program` under `key`.
+    ///
+    /// # Errors
+    /// [`ReplayError::Run`] if they and `inputs` do not fit together.
+    pub fn new(
+        program: &'a KernelProgram,
+        key: &'a ServerKey<u32>,
+        inputs: &BTreeMap<String, LweBatch<u32>>,
+    ) -> Result<Self, ReplayError> {
+        check_inputs(program, key, inputs)?;
+        let primitives = Primitives::new(key, &program.choice.arithmetic)?;
+        let tables = program.tables.iter().map(|table| table.coefficients()).collect();
+        Ok(Self { program, primitives, tables })
+    }
 }
 
 /// The ciphertexts of `inputs`, as items of their operations.

@@ -6,11 +6,13 @@
 //! event by event, in the order of their last reads; what they compute follows about a hundred at a time, each ciphertext's chain of
 //! events beside those of others.
 
-use super::ReplayError;
 use super::datum::Datum;
+use super::{Context, Replay, ReplayError, outputs};
 use crate::engine::schedule::{Access, MemoryKind, Order, Place, Placed, Schedule, Value};
+use crate::torus::workload::Item;
 use polyfabric_kernels::cancel;
 use polyfabric_runtime::Progress;
+use polyfabric_schemes::tfhe::LweBatch;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
@@ -18,6 +20,12 @@ use std::sync::{Arc, OnceLock};
 
 /// What a machine's events mean.
 pub trait Meaning: Sync {
+    /// What they compute with.
+    fn context(&self) -> &Context<'_>;
+
+    /// Name of an LWE ciphertext off the chip.
+    fn name(&self, item: Item) -> Value;
+
     /// A value that lies off the chip from the beginning: a key, a table.
     fn source(&self, value: Value) -> Option<Datum>;
 
@@ -383,14 +391,32 @@ impl<'a, M: Meaning> Execution<'a, M> {
     }
 }
 
+/// Carries out `schedule` on `inputs`.
+///
+/// # Errors
+/// [`ReplayError`] of the first event that does not find its operands, or for an output that nobody stored.
+pub fn replay(
+    schedule: &Schedule,
+    meaning: &impl Meaning,
+    inputs: &BTreeMap<String, LweBatch<u32>>,
+    progress: &dyn Progress,
+) -> Result<Replay, ReplayError> {
+    let context = meaning.context();
+    let given = super::inputs(context.program, inputs).map(|(item, datum)| (meaning.name(item), datum));
+    let stored = carry_out(schedule, meaning, given, progress)?;
+    let named = |item| (meaning.name(item), stored.get(&meaning.name(item)));
+    let outputs = outputs(context.program, named)?;
+    Ok(Replay { outputs, saturations: context.primitives.saturations(), events: schedule.event_count() })
+}
+
 /// Carries out `schedule`, with `inputs` off the chip. What lies there at the end.
 ///
 /// # Errors
 /// [`ReplayError`] of the first event that does not find its operands.
-pub fn replay(
+fn carry_out(
     schedule: &Schedule,
     meaning: &impl Meaning,
-    inputs: HashMap<Value, Datum>,
+    inputs: impl Iterator<Item = (Value, Datum)>,
     progress: &dyn Progress,
 ) -> Result<HashMap<Value, Datum>, ReplayError> {
     let stores = schedule.resources.memories.iter().map(|memory| match memory.kind {
@@ -398,7 +424,7 @@ pub fn replay(
         MemoryKind::Wire { delay, .. } => Store::Wire(VecDeque::new(), i64::from(delay)),
         MemoryKind::OffChip | MemoryKind::Scoreboard => Store::ByValue,
     });
-    let by_value = inputs.into_iter().map(|(value, datum)| (value, Written::known(datum))).collect();
+    let by_value = inputs.map(|(value, datum)| (value, Written::known(datum))).collect();
     let memories = Memories { stores: stores.collect(), by_value };
     let (reading, begun, waiting) = (BinaryHeap::new(), HashMap::new(), Vec::with_capacity(WAITING));
     let mut execution = Execution { meaning, memories, reading, begun, computed: 0, waiting };

@@ -5,11 +5,12 @@ use super::super::software::{Epoch, bytes_of, core_rows};
 use super::super::streams::{Drain, Steps};
 use super::Emitter;
 use super::resources::Core;
-use crate::engine::schedule::{Access, ClassId, Event, KindId, OpRef, Order, Place, Resource, Shift, Value};
+use crate::engine::schedule::{Access, ClassId, Emit, Event, KindId, OpRef, Order, Place, Resource, Shift, Value};
+use crate::torus::names::index;
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::steady::Settled;
 use crate::torus::transfers::access;
-use crate::torus::workload::{Bootstraps, Item, Work, index};
+use crate::torus::workload::{Bootstraps, Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
 
 /// One ciphertext on one core, in one iteration.
@@ -56,7 +57,7 @@ impl Emitter<'_> {
         if let Some(steady) = &settled.steady {
             let begin = start(&steady.pair[0]);
             let shift = Shift::iterations(2);
-            self.repeated(begin - base, steady.rounds as u64, steady.period as u64, shift, |emitter| {
+            self.repeat(begin - base, steady.rounds as u64, steady.period as u64, shift, |emitter| {
                 one(emitter, number, &steady.pair[0], begin);
                 one(emitter, number + 1, &steady.pair[1], begin);
             });

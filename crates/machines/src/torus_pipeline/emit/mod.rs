@@ -7,11 +7,12 @@ mod transfers;
 use super::hardware::Timeline;
 use super::machine::Pipeline;
 use super::software::{Action, Epoch, Tasks};
-use crate::engine::schedule::{ClassId, Schedule, ScheduleBuilder, Shift, Value};
+use crate::engine::schedule::{ClassId, Emit, Schedule, ScheduleBuilder, Value};
 use crate::torus::channels::Part;
-use crate::torus::groups;
+use crate::torus::groups::EmitGroups;
+use crate::torus::names::ciphertext;
 use crate::torus::workload::{Item, Work};
-use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
+use polyfabric_program::tfhe::kernel::KernelProgram;
 use resources::Chip;
 
 pub(crate) struct Emitter<'a> {
@@ -33,36 +34,54 @@ pub(crate) fn emit(
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &program.parameters);
     let mut emitter = Emitter { machine, program, tasks, timeline, chip, builder };
-    let epochs = &tasks.epochs;
-    let mut first = 0;
-    while first < epochs.len() {
-        let work = epochs[first].work;
-        let end = first + epochs[first..].iter().take_while(|epoch| epoch.work == work).count();
-        emitter.work(&epochs[first..end]);
-        first = end;
+    for epochs in tasks.epochs.chunk_by(|one, next| one.work == next.work) {
+        emitter.groups(epochs, |emitter, one, other| emitter.alike(&epochs[one], &epochs[other]));
     }
     (emitter.builder.finish(), emitter.chip)
 }
 
-impl Emitter<'_> {
+impl Emit for Emitter<'_> {
+    fn builder(&mut self) -> &mut ScheduleBuilder {
+        &mut self.builder
+    }
+}
+
+impl EmitGroups for Emitter<'_> {
+    type Group = Epoch;
+
     fn base(&self, epoch: &Epoch) -> i64 {
         self.timeline.starts[epoch.tasks.start as usize]
     }
 
-    fn sources(&self, epoch: &Epoch) -> &[Item] {
-        let range = epoch.first as usize..(epoch.first + epoch.count) as usize;
-        match &self.tasks.works[epoch.work] {
-            Work::Bootstraps(work) => &work.sources[range],
-            Work::KeySwitches(work) => &work.sources[range],
-            Work::Linear(_) => &[],
+    fn first(epoch: &Epoch) -> u32 {
+        epoch.first
+    }
+
+    fn group(&mut self, epoch: &Epoch, base: i64) {
+        for index in epoch.tasks.clone() {
+            let start = self.timeline.starts[index as usize] - base;
+            match self.tasks.tasks[index as usize].action {
+                Action::Rotate => self.rotation(epoch, index, base),
+                Action::Switch => self.key_switch(epoch, index, base),
+                Action::Admit => self.admit(epoch, index, start),
+                Action::AdmitLarge => self.admit_large(epoch, index, start),
+                Action::Linear => self.linear(epoch, index, start),
+                Action::ReturnLarge | Action::ReturnSmall | Action::ReturnSums => self.send(epoch, index, start),
+                Action::Load | Action::LoadTables | Action::Store | Action::LoadOperands | Action::StoreSums => {
+                    self.transfer(epoch, index, base);
+                }
+            }
         }
+    }
+}
+
+impl Emitter<'_> {
+    fn sources(&self, epoch: &Epoch) -> &[Item] {
+        self.tasks.works[epoch.work].sources(epoch.range())
     }
 
     fn tables(&self, epoch: &Epoch) -> &[u32] {
-        match &self.tasks.works[epoch.work] {
-            Work::Bootstraps(work) => &work.tables[epoch.first as usize..(epoch.first + epoch.count) as usize],
-            _ => &[],
-        }
+        self.tasks.works[epoch.work].tables(epoch.range())
     }
 
     /// Whether two epochs are the same but for their ciphertexts and their time.
@@ -92,60 +111,9 @@ impl Emitter<'_> {
             && switch(one) == switch(other)
     }
 
-    fn work(&mut self, epochs: &[Epoch]) {
-        let bases: Vec<i64> = epochs.iter().map(|epoch| self.base(epoch)).collect();
-        for run in groups::runs(&bases, |one, other| self.alike(&epochs[one], &epochs[other])) {
-            let (first, span) = (run.first, run.span);
-            if run.rounds == 1 {
-                self.epoch(&epochs[first], 0);
-                continue;
-            }
-            let base = bases[first];
-            let period = (bases[first + span] - base) as u64;
-            let moved = epochs[first + span].first - epochs[first].first;
-            let shift = Shift::ciphertexts(i64::from(moved));
-            self.repeated(base, run.rounds as u64, period, shift, |emitter| {
-                for epoch in &epochs[first..first + span] {
-                    emitter.epoch(epoch, base);
-                }
-            });
-        }
-    }
-
-    /// Adds a repeat whose body `fill` adds.
-    fn repeated(&mut self, start: i64, count: u64, period: u64, shift: Shift, fill: impl FnOnce(&mut Self)) {
-        let mut builder = std::mem::take(&mut self.builder);
-        builder.repeat(start, count, period, shift, |inner| {
-            std::mem::swap(inner, &mut self.builder);
-            fill(self);
-            std::mem::swap(inner, &mut self.builder);
-        });
-        self.builder = builder;
-    }
-
-    /// Events of an epoch, relative to cycle `base`.
-    fn epoch(&mut self, epoch: &Epoch, base: i64) {
-        for index in epoch.tasks.clone() {
-            let start = self.timeline.starts[index as usize] - base;
-            match self.tasks.tasks[index as usize].action {
-                Action::Rotate => self.rotation(epoch, index, base),
-                Action::Switch => self.key_switch(epoch, index, base),
-                Action::Admit => self.admit(epoch, index, start),
-                Action::AdmitLarge => self.admit_large(epoch, index, start),
-                Action::Linear => self.linear(epoch, index, start),
-                Action::ReturnLarge | Action::ReturnSmall | Action::ReturnSums => self.send(epoch, index, start),
-                Action::Load | Action::LoadTables | Action::Store | Action::LoadOperands | Action::StoreSums => {
-                    self.transfer(epoch, index, base);
-                }
-            }
-        }
-    }
-
     /// Name of an LWE ciphertext.
     fn lwe(&self, item: Item) -> Value {
-        let is_input = matches!(self.program.ops[item.op as usize].kind, OpKind::Input { .. });
-        let class = if is_input { self.chip.classes.input } else { self.chip.classes.lwe };
-        Value { class, ciphertext: item.element, iteration: Value::NONE, index: item.op }
+        ciphertext(self.program, self.chip.classes.ciphertexts(), item)
     }
 
     fn named(&self, class: ClassId, ciphertext: u32, iteration: u32, index: u32) -> Value {

@@ -121,6 +121,11 @@ pub struct Chip {
 }
 
 impl Classes {
+    /// Those of inputs, and of all other ciphertexts off the chip.
+    pub fn ciphertexts(&self) -> (ClassId, ClassId) {
+        (self.input, self.lwe)
+    }
+
     /// `spectrum`: bits that a polynomial's points have for each of its coefficients.
     fn declare(b: &mut ScheduleBuilder, spectrum: u32) -> Self {
         let bits = 8 * COEFFICIENT_BYTES as u32;

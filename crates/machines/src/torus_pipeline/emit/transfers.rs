@@ -4,9 +4,10 @@ use super::super::hardware::link_latency;
 use super::super::software::{Action, Epoch, Task, bytes_of, core_rows};
 use super::Emitter;
 use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Resource, Value};
+use crate::torus::names::index;
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::transfers::{Piece, access, between, part_of};
-use crate::torus::workload::{Item, Work, distinct, index};
+use crate::torus::workload::{Item, Work, distinct};
 
 /// What an event reads and writes.
 struct Moves {

@@ -4,6 +4,7 @@ use super::carry::Columns;
 use super::digit::{Circuit, Digit};
 use super::{BASE, BitOperation, CAPACITY, Integer, IntegerError, IntegerId, IntegerType, Integers, Operands, Result};
 use crate::tfhe::homomorphic::Builder;
+use std::collections::BTreeMap;
 
 /// Greatest value of a digit that waits for its carries: a carry of up to 3 comes on top when it is read.
 const WAITING: i64 = CAPACITY - BASE;
@@ -99,7 +100,13 @@ impl Integers {
     /// # Errors
     /// As [`Self::sum`].
     pub fn mul(&mut self, builder: &mut Builder, a: IntegerId, b: IntegerId) -> Result<IntegerId> {
-        let (Operands { kind, count }, x, y) = self.pair(builder, "*", a, b)?;
+        let (a, b, Operands { kind, count }) = self.matched(builder, "*", a, b)?;
+        if let Some((encrypted, public)) = self.public_factor(a, b) {
+            let product = |own: &mut Self, builder: &mut Builder, x, y| Ok([own.mul(builder, x, y)?]);
+            let [product] = self.by_value(builder, encrypted, &public, product)?;
+            return Ok(product);
+        }
+        let (x, y) = (self.carried(builder, a)?, self.carried(builder, b)?);
         let (square, lanes) = (a == b, self.lanes);
         let mut circuit = self.circuit(builder, count);
         let columns = circuit.products(&x, &y, square, kind.digits())?;
@@ -119,6 +126,11 @@ impl Integers {
         b: IntegerId,
     ) -> Result<(IntegerId, IntegerId)> {
         let (a, b, Operands { kind, .. }) = self.matched(builder, "*", a, b)?;
+        if let Some((encrypted, public)) = self.public_factor(a, b) {
+            let product =
+                |own: &mut Self, builder: &mut Builder, x, y| own.overflowing_mul(builder, x, y).map(<[_; 2]>::from);
+            return Ok(self.by_value(builder, encrypted, &public, product)?.into());
+        }
         if !kind.signed {
             return self.overflowing_product(builder, a, b);
         }
@@ -136,6 +148,44 @@ impl Integers {
         let lost = self.bitwise(builder, BitOperation::And, taken, wrong)?;
         let over = self.bitwise(builder, BitOperation::Or, beyond, lost)?;
         Ok((result, over))
+    }
+
+    /// Of two operands the one beside a public vector, and the elements of that.
+    fn public_factor(&self, a: IntegerId, b: IntegerId) -> Option<(IntegerId, Vec<Vec<u8>>)> {
+        let of = |id| self.public.get(&id).cloned();
+        of(b).map(|public| (a, public)).or_else(|| of(a).map(|public| (b, public)))
+    }
+
+    /// The results of `operation` on `a` and public `elements`: each number that occurs with the elements of `a` beside it. Its digits are then public
+    /// ones, of which most products are sums, where a digit that differs from element to element would be multiplied as an encrypted one.
+    fn by_value<const N: usize>(
+        &mut self,
+        builder: &mut Builder,
+        a: IntegerId,
+        elements: &[Vec<u8>],
+        operation: impl Fn(&mut Self, &mut Builder, IntegerId, IntegerId) -> Result<[IntegerId; N]>,
+    ) -> Result<[IntegerId; N]> {
+        let kind = self.kind(a)?;
+        let mut places: BTreeMap<&Vec<u8>, Vec<usize>> = BTreeMap::new();
+        for (place, element) in elements.iter().enumerate() {
+            places.entry(element).or_default().push(place);
+        }
+        let mut parts: [Vec<IntegerId>; N] = std::array::from_fn(|_| Vec::new());
+        for (&element, own) in &places {
+            let beside = self.take(builder, a, own)?;
+            let public = self.public(builder, kind, &vec![element.clone(); own.len()])?;
+            let results = operation(self, builder, beside, public)?;
+            parts.iter_mut().zip(results).for_each(|(parts, result)| parts.push(result));
+        }
+        // Where each element's result stands among those of all numbers.
+        let mut order = vec![0; elements.len()];
+        places.values().flatten().enumerate().for_each(|(at, &place)| order[place] = at);
+        let mut joined = Vec::with_capacity(N);
+        for parts in &parts {
+            let all = self.concat(builder, parts)?;
+            joined.push(self.take(builder, all, &order)?);
+        }
+        joined.try_into().map_err(|_| IntegerError::Unknown(u32::MAX))
     }
 
     /// |a| as an unsigned integer, `sign` being that of `a`.

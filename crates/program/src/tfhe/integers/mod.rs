@@ -243,6 +243,8 @@ struct Integer {
 #[derive(Debug)]
 pub struct Integers {
     values: Vec<Integer>,
+    /// The elements of public vectors in which they differ.
+    public: HashMap<IntegerId, Vec<Vec<u8>>>,
     norms: HashMap<NodeId, f64>,
     lanes: usize,
 }
@@ -250,7 +252,7 @@ pub struct Integers {
 impl Integers {
     /// For a place where `lanes` look-ups take the time of one: carries go by a parallel prefix where that saves time.
     pub fn new(lanes: usize) -> Self {
-        Self { values: Vec::new(), norms: HashMap::new(), lanes: lanes.max(1) }
+        Self { values: Vec::new(), public: HashMap::new(), norms: HashMap::new(), lanes: lanes.max(1) }
     }
 
     /// [`Self::new`]'s `lanes`, for the operations that follow.
@@ -343,7 +345,11 @@ impl Integers {
                 self.circuit(builder, elements.len()).existing(node)?
             });
         }
-        Ok(self.add_value(kind, elements.len(), digits))
+        let made = self.add_value(kind, elements.len(), digits);
+        if elements.windows(2).any(|pair| pair[0] != pair[1]) {
+            self.public.insert(made, elements.to_vec());
+        }
+        Ok(made)
     }
 
     /// A vector of small integers of the program, of at most [`CAPACITY`] values, as integers of `kind`.

@@ -1,0 +1,217 @@
+//! Holds one event against the machine, by itself: every promise of its unit that it can break alone.
+
+use super::violation::{Description, Hazard, Violation};
+use crate::engine::schedule::{Access, Event, Lines, Memory, MemoryKind, OpKind, Order, Place, Resources, Shift};
+use polyfabric_kernels::cancel;
+
+/// Holds an event against what its unit or channel promises, and its accesses against what their memories are.
+///
+/// # Errors
+/// A [`Violation`] that the event alone shows.
+pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Violation> {
+    cancel::check();
+    let (kind, needed) = hold_unit(resources, event)?;
+    let results = event.writes.iter().filter(|write| holds_elements(resources, write));
+    let last_result = results.map(|write| write.last).max();
+    let channel = resources.as_channel(event.resource).is_some();
+    let held = Held { resources, event, kind, needed, last_result, channel };
+    let mut moved = Moved::default();
+    for (access, write) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
+        let target = held.existing(access)?;
+        held.time(access, write)?;
+        held.place(target, access, write, &mut moved)?;
+        held.memory(target, access, write, &mut moved)?;
+    }
+    if channel { held.transfer(&moved) } else { Ok(()) }
+}
+
+fn fail<T>(resources: &Resources, event: &Event, hazard: Hazard, message: String) -> Result<T, Violation> {
+    let what = Description { resources, event, start: event.start, shift: Shift::default() };
+    Err(Violation { hazard, cycle: event.start, legal_start: None, message: format!("{what}: {message}") })
+}
+
+/// Holds an event against its unit, which does what the event says, and as fast; the kind of that, and the cycles that it takes.
+fn hold_unit<'a>(resources: &'a Resources, event: &Event) -> Result<(&'a OpKind, u64), Violation> {
+    let fail = |hazard, message| fail(resources, event, hazard, message);
+    let Some(kind) = resources.kinds.get(event.op.kind.0 as usize) else {
+        return fail(Hazard::Malformed, format!("operation kind {} does not exist", event.op.kind.0));
+    };
+    if event.resource.0 as usize >= resources.len() {
+        return fail(Hazard::Malformed, format!("unit {} does not exist", event.resource.0));
+    }
+    let (class, expected) = (resources.class(event.resource), &kind.class);
+    if class != expected {
+        return fail(Hazard::Malformed, format!("the unit is a `{class}`, the operation needs a `{expected}`"));
+    }
+    let (given, most) = (event.parts, kind.parts);
+    if given == 0 || given > most {
+        return fail(Hazard::Malformed, format!("{given} parts of the unit take part, it has {most}"));
+    }
+    let needed = resources.cycles_on(event.resource, event.op.kind, event.work, event.parts);
+    let (work, given) = (event.work, event.occupancy);
+    if u64::from(given) < needed.max(1) {
+        return fail(Hazard::Rate, format!("{work} of work need {needed} cycles, the event takes {given}"));
+    }
+    Ok((kind, needed))
+}
+
+/// Bytes of a transfer, of its reads and of its writes.
+#[derive(Default)]
+struct Moved {
+    /// That come from off the chip, and go there.
+    beyond: [u64; 2],
+    /// Of the places on the chip that they come from, and fill.
+    places: [u64; 2],
+    off_chip: bool,
+}
+
+/// An event that its unit can carry out.
+struct Held<'a> {
+    resources: &'a Resources,
+    event: &'a Event,
+    kind: &'a OpKind,
+    /// Cycles that its work takes.
+    needed: u64,
+    /// When its last element is written, if it writes any.
+    last_result: Option<u32>,
+    channel: bool,
+}
+
+impl<'a> Held<'a> {
+    fn fail<T>(&self, hazard: Hazard, message: String) -> Result<T, Violation> {
+        fail(self.resources, self.event, hazard, message)
+    }
+
+    /// The memory of an access, if that, its value and its time are possible.
+    fn existing(&self, access: &Access) -> Result<&'a Memory, Violation> {
+        let memory = access.place.memory.0 as usize;
+        let Some(target) = self.resources.memories.get(memory) else {
+            return self.fail(Hazard::Malformed, format!("memory {memory} does not exist"));
+        };
+        let class = access.value.class.0;
+        if class as usize >= self.resources.value_classes.len() {
+            return self.fail(Hazard::Malformed, format!("value class {class} does not exist"));
+        }
+        if access.first > access.last {
+            return self.fail(Hazard::Malformed, format!("access from {} to {}", access.first, access.last));
+        }
+        Ok(target)
+    }
+
+    /// Results come when the unit's latency and rate allow it, and what is read after the last of them is in none. (Addends come late, so
+    /// nothing more can be held.)
+    fn time(&self, access: &Access, write: bool) -> Result<(), Violation> {
+        let (first, last) = (access.first, access.last);
+        if let (false, Some(result)) = (write, self.last_result)
+            && last > result
+            && holds_elements(self.resources, access)
+        {
+            let text = format!("an operand is read until {last}, and the last result comes at {result}");
+            return self.fail(Hazard::Latency, text);
+        }
+        let latency = self.kind.latency;
+        if write && u64::from(first) < latency {
+            let text = format!("first result after {first} cycles, the latency is {latency}");
+            return self.fail(Hazard::Latency, text);
+        }
+        if write && u64::from(last) + 1 < latency + self.needed {
+            let least = latency + self.needed - 1;
+            return self.fail(Hazard::Latency, format!("last result after {last} cycles, the earliest is {least}"));
+        }
+        Ok(())
+    }
+
+    /// A place on the chip is written as a whole.
+    fn place(&self, target: &Memory, access: &Access, write: bool, moved: &mut Moved) -> Result<(), Violation> {
+        let elements = self.resources.value_classes[usize::from(access.value.class.0)].bits > 0;
+        if elements && matches!(target.kind, MemoryKind::OnChip { .. } | MemoryKind::Lines(_)) {
+            let bytes = access.place.bytes;
+            let places = &mut moved.places[usize::from(write)];
+            *places = places.saturating_add(bytes);
+            if write && access.bytes < bytes {
+                let (written, name) = (access.bytes, &target.name);
+                return self.fail(Hazard::Rate, format!("writes {written} bytes to a place of {bytes} in {name}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The access is one that its memory has.
+    fn memory(&self, target: &Memory, access: &Access, write: bool, moved: &mut Moved) -> Result<(), Violation> {
+        let name = &target.name;
+        match &target.kind {
+            MemoryKind::Scoreboard => Ok(()),
+            MemoryKind::OffChip if !(self.channel || self.kind.off_chip) => {
+                self.fail(Hazard::Malformed, format!("only channels reach {name}, and this is a unit on the chip"))
+            }
+            MemoryKind::OffChip => {
+                moved.off_chip = true;
+                let beyond = &mut moved.beyond[usize::from(write)];
+                *beyond = beyond.saturating_add(access.bytes);
+                Ok(())
+            }
+            MemoryKind::Wire { .. } => {
+                let late = !write && access.first != 0;
+                if late || access.order != Order::Stream {
+                    let why = if late { "starts to read it only later" } else { "does not stream" };
+                    return self.fail(Hazard::Malformed, format!("the event is on wire {name} and {why}"));
+                }
+                Ok(())
+            }
+            MemoryKind::Lines(lines) => {
+                hold_line(lines, access).or_else(|(hazard, why)| self.fail(hazard, format!("{why} of {name}")))
+            }
+            MemoryKind::OnChip { capacity, .. } => {
+                let Place { offset, bytes, .. } = access.place;
+                if bytes == 0 || offset.checked_add(bytes).is_none_or(|end| end > *capacity) {
+                    let text = format!("{bytes} bytes at {offset} of {name}, whose capacity is {capacity} bytes");
+                    return self.fail(Hazard::Capacity, text);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A channel moves as much as it says, and what fills places on the chip has come from somewhere.
+    fn transfer(&self, moved: &Moved) -> Result<(), Violation> {
+        let ([read, written], [from, to]) = (moved.beyond, moved.places);
+        if moved.off_chip && (read < to || written < from) {
+            let text = format!(
+                "{read} bytes come from off the chip for places of {to}, {written} go there from places of {from}"
+            );
+            return self.fail(Hazard::Rate, text);
+        }
+        let (moved, work) = (read.saturating_add(written), self.event.work);
+        if moved > work {
+            return self.fail(Hazard::Rate, format!("moves {moved} bytes, its work is {work}"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether an access moves elements of a value: a token orders events and holds nothing.
+fn holds_elements(resources: &Resources, access: &Access) -> bool {
+    let memory = resources.memories.get(usize::from(access.place.memory.0));
+    memory.is_some_and(|memory| memory.kind != MemoryKind::Scoreboard)
+}
+
+/// Whether an access is a stream of one line, no wider than a stream may be.
+fn hold_line(lines: &Lines, access: &Access) -> Result<(), (Hazard, String)> {
+    let Place { offset, bytes, .. } = access.place;
+    let end = offset.checked_add(bytes);
+    if end.is_none_or(|end| end > lines.capacity) {
+        return Err((Hazard::Capacity, format!("{bytes} bytes at {offset} of {} bytes", lines.capacity)));
+    }
+    if bytes != lines.line || !offset.is_multiple_of(lines.line) || access.order != Order::Stream {
+        return Err((
+            Hazard::Malformed,
+            format!("{bytes} bytes at {offset} are no stream of a line of {}", lines.line),
+        ));
+    }
+    let cycles = u64::from(access.last - access.first) + 1;
+    if access.bytes as f64 > lines.bytes_per_cycle * cycles as f64 {
+        let (bytes, most) = (access.bytes, lines.bytes_per_cycle);
+        return Err((Hazard::Port, format!("{bytes} bytes in {cycles} cycles, at most {most} a cycle,")));
+    }
+    Ok(())
+}

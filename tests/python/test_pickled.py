@@ -1,0 +1,117 @@
+"""Is a program that was pickled the program that it was, and is what is none refused?"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import polyfabric as pf
+import pytest
+from polyfabric import machines
+
+
+@pf.program(x=pf.UInt(8).vector(3), word=pf.Text(4), few=pf.Int(-3, 3))
+def elements(x: pf.Integer, word: pf.Text, few: pf.Value) -> dict[str, Any]:
+    """Of every kind of type that TFHE has."""
+    return {"most": pf.max(x), "equal": word == "abcd", "less": few - 1}
+
+
+@pf.program(x=pf.Real.vector(4).bounded(2))
+def reals(x: pf.SlotValue) -> pf.SlotValue:
+    """The step of this polynomial to [-1, 1] is written into the program."""
+    return pf.chebyshev(x[1:] + x[1:], np.tanh, 7, (-3, 3))
+
+
+@pf.program(x=pf.Mod(65537).matrix(2, 3))
+def residues(x: pf.SlotValue) -> pf.SlotValue:
+    return x * x
+
+
+GIVEN: list[tuple[pf.Program | pf.SlotProgram, dict[str, Any]]] = [
+    (elements, {"x": [1, 200, 3], "word": "abcd", "few": -2}),
+    (reals, {"x": [2.0, 0.5, -1.5, 1.0]}),
+    (residues, {"x": [[1, 2, 3], [4, 5, 60000]]}),
+]
+KINDS = pytest.mark.parametrize(("program", "inputs"), GIVEN, ids=[program.name for program, _ in GIVEN])
+
+
+def ran(program: pf.Program | pf.SlotProgram, inputs: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
+    """In another process."""
+    result = program.run(inputs)
+    return result.correct, result.expected
+
+
+@KINDS
+def test_a_pickled_program_is_the_same(program: pf.Program | pf.SlotProgram, inputs: dict[str, Any]) -> None:
+    again = pickle.loads(pickle.dumps(program))
+    assert type(again) is type(program)
+    assert (again.text(), again.__doc__) == (program.text(), program.__doc__)
+    assert (again.inputs, again.outputs) == (program.inputs, program.outputs)
+    assert again(**inputs) == program(**inputs)
+    assert again.plan().parameters.name == program.plan().parameters.name
+    if isinstance(program, pf.SlotProgram):
+        assert again.mapped == program.mapped
+    assert copy.copy(program) is copy.deepcopy(program) is program
+
+
+def test_what_leaves_a_polynomials_interval_is_refused_of_a_pickled_program_too() -> None:
+    assert reals.mapped, "it stands beside the text, which has the operand in [-1, 1]"
+    for program in (reals, pickle.loads(pickle.dumps(reals))):
+        with pytest.raises(pf.InputError, match=r"interval"):
+            program.run({"x": [0, 0, 2.0, 0]})
+
+
+def test_programs_go_to_other_processes() -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        for correct, expected in pool.map(ran, *zip(*GIVEN[:1], strict=True)):
+            assert correct
+            assert expected == {"most": 200, "equal": 1, "less": -3}
+
+
+@pytest.mark.parametrize(
+    ("program", "changed", "cause"),
+    [
+        (elements, {"text": "program"}, "expected"),
+        (elements, {"text": 5}, "int"),
+        (elements, {"doc": None}, "its documentation"),
+        (elements, {"shapes": {"scalars": ["x"], "integers": {}}}, "no single number"),
+        (elements, {"shapes": {}}, "scalars"),
+        (reals, {"shapes": reals.shapes.to_dict() | {"inputs": {}}}, "of its inputs"),
+        (reals, {"shapes": reals.shapes.to_dict() | {"outputs": {}}}, "of its outputs"),
+        (reals, {"text": residues.text()}, "no type of the program"),
+        (reals, {"mapped": {"0": (1, 2.0, 3.0, 4)}}, "a node"),
+        (reals, {"mapped": {0: (1, 2.0)}}, "values to unpack"),
+    ],
+)
+def test_what_is_no_program_is_refused(
+    program: pf.Program | pf.SlotProgram, changed: dict[str, Any], cause: str
+) -> None:
+    restore, (kind, data) = program.__reduce__()
+    with pytest.raises(
+        pickle.UnpicklingError, match=rf"what was pickled is no {kind.__name__} of this version: .*{cause}"
+    ):
+        restore(kind, data | changed)
+
+
+def test_what_does_not_pickle_says_what_to_do() -> None:
+    @pf.program(x=pf.Int(0, 3))
+    def small(x: pf.Value) -> pf.Value:
+        return pf.lookup(x, [1, 2, 3, 0])
+
+    result = small.run({"x": 2}, parameters="toy-256", max_failure=0)
+    keys = pf.Keys.generate("toy-256")
+    for value, remedy in (
+        (small.plan(), "pickle its program"),
+        (result, "pickle its outputs"),
+        (keys, r"keys\.save\(folder\)"),
+        (pf.machine(machines.names()[0]), r"pf\.machine"),
+    ):
+        with pytest.raises(TypeError, match=rf"(does|do) not pickle; .*{remedy}"):
+            pickle.dumps(value)
+    assert pickle.loads(pickle.dumps(result.outputs)) == {"result": 3}
+    assert pickle.loads(pickle.dumps(result.to_dict())) == result.to_dict()
