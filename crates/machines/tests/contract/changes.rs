@@ -161,8 +161,10 @@ fn area_is_unknown_where_a_part_does_not_follow() {
     let own =
         parse("own.toml", include_str!("../../../../examples/own-tfhe-machine.toml")).expect("the example is right");
     let osiris = description("osiris").expect("it comes with the project");
+    // Twice the lanes want twice the random numbers.
+    let wider = changed(&osiris, &[("units.key_generator.groups".to_owned(), 19.0)]).expect("a machine");
     for (machine, key, value) in [
-        (&osiris, "units.ntt.lanes", 1024.0),
+        (&wider, "units.ntt.lanes", 1024.0),
         (&osiris, "units.base_conversion.height", 32.0),
         (&osiris, "units.hadamard.count", 1.0),
         (&own, "units.core.largest_ring", 16384.0),
