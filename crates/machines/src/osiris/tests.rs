@@ -386,7 +386,10 @@ fn repeated(ring: &Ring, gadget: &Gadget, parts: usize, rotations: i64) -> Kerne
 fn parts_that_are_alike_take_no_longer_one_behind_the_other() {
     let (ring, gadget) = ring(8, 4, 2);
     // Keys find no room till the next part, which begins within the tasks among which the next is chosen, or behind them.
-    for (rotations, frames, memory) in [(40, 60, 1.0), (40, 60, 4.0), (40, 200, 4.0), (120, 60, 4.0), (120, 200, 1.0)] {
+    // Where few keys have little room and come fast a twelfth is lost, elsewhere nothing.
+    for (rotations, frames, memory, most) in
+        [(40, 60, 1.0, 1.0), (40, 60, 4.0, 1.1), (40, 200, 4.0, 1.0), (120, 60, 4.0, 1.0), (120, 200, 1.0, 1.0)]
+    {
         let scratchpad = frames * small().limb_bytes(ring.degree());
         let machine = Osiris { scratchpad, memory_bytes: memory * small().memory_bytes, ..small() };
         let cycles = |parts: usize| {
@@ -394,8 +397,8 @@ fn parts_that_are_alike_take_no_longer_one_behind_the_other() {
             check(&scheduled.schedule, &[]).unwrap_or_else(|violation| panic!("{violation}")).cycles
         };
         let (one, four) = (cycles(1), cycles(4));
-        // Of 60 limbs with fast memory a twelfth is lost, in all others nothing.
-        assert!(10 * four <= 11 * 4 * one, "{rotations} keys, {frames} limbs: {one} cycles, and {four} of four parts");
+        let (one, four) = (one as f64, four as f64);
+        assert!(four <= most * 4.0 * one, "{rotations} keys, {frames} limbs: {one} cycles, and {four} of four parts");
     }
 }
 
