@@ -169,6 +169,12 @@ def altered(**changed: Any) -> bytes:
     return json.dumps({**json.loads(specification().to_bytes()), **changed}).encode()
 
 
+def of_a_broken_set() -> bytes:
+    """A specification of elements whose parameter set has no ring."""
+    data = json.loads(pf.Specification.of(ELEMENTS).to_bytes())
+    return json.dumps({**data, "parameters": {**data["parameters"], "ring_degree": 511}}).encode()
+
+
 def written(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
@@ -551,6 +557,11 @@ SIDES = [
             (altered(version=1), "update the older side"),
             (altered(scheme="fhew"), "get it again"),
         )
+    ),
+    call(
+        lambda _: pf.Specification.from_bytes(of_a_broken_set(), "own.json"),
+        "get it from whoever serves the program",
+        lambda _: pf.Specification.from_bytes(pf.Specification.of(ELEMENTS).to_bytes(), "own.json"),
     ),
     call(
         lambda at: pf.Specification.load(at / "none.json"),
