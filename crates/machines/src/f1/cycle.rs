@@ -19,12 +19,14 @@ use super::machine::{F1, Geometry};
 use super::movement::{Movement, Step};
 use super::reservations::Reservations;
 use polyfabric_kernels::cancel;
+use spread::Spread;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 mod delivery;
 mod room;
 mod run;
+mod spread;
 
 /// Instructions of a cluster ahead within which a vector is worth a register.
 const HERE: usize = 64;
@@ -119,6 +121,8 @@ struct Scheduler<'a> {
     register_banks: u64,
     /// The bank in which a value is wanted.
     preferred: HashMap<u32, u16>,
+    /// When vectors are read from each bank.
+    spread: Spread,
     /// The cycle in which the last chunk of all actions so far has come to its place.
     end: u64,
     /// The same without loads and stores.
@@ -197,6 +201,7 @@ impl<'a> Scheduler<'a> {
             multicast: machine.multicast,
             register_banks: machine.register_banks as u64,
             preferred: HashMap::new(),
+            spread: Spread::new(machine.banks, machine.clusters, graph.len()),
             end: 0,
             idle: 0,
             actions: Vec::new(),
@@ -252,11 +257,18 @@ impl<'a> Scheduler<'a> {
         self.actions.push(Timed { cycle, action });
     }
 
-    /// A free frame for a value, in the bank in which it is wanted if there is one, and the cycle from which it can be written.
-    fn take_frame(&mut self, value: u32) -> Result<(Frame, u64), CycleError> {
+    /// A free frame for a value, in the bank in which it is wanted if there is one, else in the one from which fewest others are read when it is; and
+    /// the cycle from which it can be written.
+    /// A bank that is `busy` is taken only where no other has room.
+    fn take_frame(&mut self, value: u32, busy: Option<u16>) -> Result<(Frame, u64), CycleError> {
         let first = |bank: u16| self.free[bank as usize].peek().map(|&Reverse((from, index))| (from, index, bank));
-        let wanted = self.preferred.get(&value).and_then(|&bank| first(bank));
-        let found = wanted.or_else(|| (0..self.free.len() as u16).filter_map(first).min());
+        let mut places: Vec<_> = (0..self.free.len() as u16).filter_map(first).collect();
+        if places.iter().any(|&(.., bank)| Some(bank) != busy) {
+            places.retain(|&(.., bank)| Some(bank) != busy);
+        }
+        let wanted = self.preferred.get(&value).copied();
+        let wanted = places.iter().copied().find(|&(.., bank)| Some(bank) == wanted);
+        let found = wanted.or_else(|| self.least_read(value, &places));
         let (from, index, bank) = found.ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
         self.free[bank as usize].pop();
         Ok((Frame { bank, index }, from))
@@ -273,7 +285,7 @@ impl<'a> Scheduler<'a> {
     }
 
     fn load(&mut self, value: u32) -> Result<(), CycleError> {
-        let place = self.take_frame(value)?;
+        let place = self.take_frame(value, None)?;
         let arrival = self.load_to(value, place)?;
         self.held[value as usize] = Some(Held { frame: place.0, at: arrival, free_from: arrival + 1 });
         Ok(())
@@ -367,7 +379,7 @@ impl<'a> Scheduler<'a> {
     fn write_back(&mut self, register: Register) -> Result<(), CycleError> {
         let (cluster, index) = (register.cluster as usize, register.index as usize);
         let cell = self.clusters[cluster].cells[index];
-        let (frame, frame_from) = self.take_frame(cell.value)?;
+        let (frame, frame_from) = self.take_frame(cell.value, None)?;
         let duration = self.geometry.occupancy;
         let mut at = (cell.at + 1).max(frame_from.saturating_sub(self.network));
         loop {
@@ -561,16 +573,7 @@ impl<'a> Scheduler<'a> {
     /// with its reader.
     fn result_frame(&mut self, value: u32, dying: &[u32], busy: Option<u16>) -> Result<(Frame, u64), CycleError> {
         if self.has_room() {
-            let mut passed_over = Vec::new();
-            let mut found = self.take_frame(value)?;
-            while Some(found.0.bank) == busy && self.has_room() && passed_over.len() < self.banks.len() {
-                passed_over.push(found);
-                found = self.take_frame(value)?;
-            }
-            for (frame, from) in passed_over {
-                self.free[frame.bank as usize].push(Reverse((from, frame.index)));
-            }
-            return Ok(found);
+            return self.take_frame(value, busy);
         }
         let held = dying.iter().find_map(|&operand| self.held[operand as usize].take());
         let held = held.ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
