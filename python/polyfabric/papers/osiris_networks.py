@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import ceil, sqrt
 from typing import Any
 
 from .. import machines, rounds
@@ -105,11 +104,8 @@ class Timed:
 
 
 def _with_lanes(machine: machines.Machine, lanes: int) -> machines.Machine:
-    """The machine with so many lanes, and with key generators that keep up with them: groups of 128 numbers a cycle, for two numbers a lane and for chance."""
-    groups = ceil((2 * lanes + 8 * sqrt(2 * lanes)) / 128)
-    return machines.Machine(
-        machine.native.changed([("units.ntt.lanes", float(lanes)), ("units.key_generator.groups", float(groups))])
-    )
+    """The machine with so many lanes, and with what follows of them."""
+    return machines.Machine(machine.native.changed([("units.ntt.lanes", float(lanes))]))
 
 
 @cache

@@ -134,6 +134,17 @@ fn a_width_is_the_same_a_cycle_and_a_second() {
 }
 
 #[test]
+fn lanes_alone_make_a_wider_osiris_or_a_narrower_one() {
+    let osiris = description("osiris").expect("it comes with the project");
+    let at = |lanes| changed(&osiris, &[("units.ntt.lanes".to_owned(), lanes)]).expect("what follows of lanes does so");
+    // Of the ring of 1,024 residues, so that a limb has eight tiles in the place of two.
+    assert!(taken(&at(128.0)).0 > taken(&osiris).0);
+    // A tile in the place of two, and more bits of distance in the key generators.
+    assert_ne!(taken(&at(1024.0)).0, taken(&osiris).0);
+    at(65536.0);
+}
+
+#[test]
 fn area_is_unknown_where_a_part_does_not_follow() {
     let unknown = |machine: &Description, key: &str| {
         assert_eq!((machine.area_mm2(), machine.power_w()), (None, None), "{key}");
@@ -161,10 +172,8 @@ fn area_is_unknown_where_a_part_does_not_follow() {
     let own =
         parse("own.toml", include_str!("../../../../examples/own-tfhe-machine.toml")).expect("the example is right");
     let osiris = description("osiris").expect("it comes with the project");
-    // Twice the lanes want twice the random numbers.
-    let wider = changed(&osiris, &[("units.key_generator.groups".to_owned(), 19.0)]).expect("a machine");
     for (machine, key, value) in [
-        (&wider, "units.ntt.lanes", 1024.0),
+        (&osiris, "units.ntt.lanes", 1024.0),
         (&osiris, "units.base_conversion.height", 32.0),
         (&osiris, "units.hadamard.count", 1.0),
         (&own, "units.core.largest_ring", 16384.0),
