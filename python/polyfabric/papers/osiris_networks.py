@@ -299,6 +299,8 @@ def _dataflow() -> list[Row]:
     )
     counted = [TWO_A_BUTTERFLY, ALL_MULTIPLIERS]
     rows.append(predicted("figure12.interleaving", use[0], reason, readings=counted))
+    words = f"{use[1]:.4g} % with interleaved limbs, {use[0]:.4g} % limb by limb"
+    rows.append(predicted("figure12.interleaving.gain", use[1] / use[0], words, readings=[TWO_A_BUTTERFLY]))
     share = 100 * (1 - whole.seconds / interleaved.seconds)
     reason = f"{1e3 * interleaved.seconds:.4g} ms with two divisions, {1e3 * whole.seconds:.4g} ms with one"
     return [*rows, predicted("figure12.fusion", share, reason)]

@@ -35,7 +35,7 @@ def figure_11() -> list[dict[str, Any]]:
     rows = [_level(level, found) for level, found in tried.items()]
     ways = {way["babies"]: way for way in tried[LEVEL]["tried"] if way["seconds"] is not None}
     rows += [_ratio(way) for way in ways.values()]
-    return rows + _ends(ways)
+    return [*rows, _keys(tried), *_ends(ways)]
 
 
 def _tried(machine: machines.Machine, level: int) -> dict[str, Any]:
@@ -78,6 +78,17 @@ def _ratio(way: dict[str, Any]) -> dict[str, Any]:
     return predicted("figure11b", 1e6 * way["seconds"], reason, place, readings=[CHAIN_IV])
 
 
+def _keys(tried: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """How much of the multiplications products with keys are, at the level at which they are most of all, with the fastest steps of each."""
+    shares = {}
+    for level, found in tried.items():
+        figures = next(way for way in found["tried"] if way["width"] == found["width"])["figures"]
+        shares[level] = figures["keys"] / figures["multiplications"]
+    most, least = (end(shares, key=shares.__getitem__) for end in (max, min))
+    reason = f"at level {most}; {shares[least]:.1%} at level {least}. With the fastest steps of each level"
+    return predicted("figure11.keys", 100 * shares[most], reason, readings=[CHAIN_IV, TWO_A_BUTTERFLY])
+
+
 def _ends(ways: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
     """What the text says of both ends of part (b)."""
     if RATIO_1 not in ways or MOST_BABIES not in ways:
@@ -88,7 +99,8 @@ def _ends(ways: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
     reason = f"{1e6 * first['seconds']:,.0f} us with 8 x 8 steps, {1e6 * last['seconds']:,.0f} us with 64 x 1"
     counted = "multiplications over all multipliers, in all cycles"
     first_waits, last_waits = (
-        f"share of the NTT units' time that waits for keys or other transfers, with {steps} steps. Memory is at work {way['figures']['memory_busy']:.0%} of the time"
+        f"share of the NTT units' time that waits for memory, with {steps} steps: {way['figures']['key_waits']:.0%} for keys themselves, the rest for other "
+        f"transfers, as of diagonals that come behind keys. Memory is at work {way['figures']['memory_busy']:.0%} of the time"
         for steps, way in (("8 x 8", first), ("64 x 1", last))
     )
     again = "section VII-C's cell is the same number"
@@ -101,6 +113,12 @@ def _ends(ways: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
         identical("figure11.utilisation.64", 100 * last["figures"]["utilisation"], again),
         predicted("section7.steps.utilisation.1", 100 * first["figures"]["utilisation"], counted, readings=of_all),
         predicted("section7.steps.utilisation.64", 100 * last["figures"]["utilisation"], counted, readings=of_all),
+        predicted(
+            "section7.steps.utilisation.falls",
+            last["figures"]["utilisation"] / first["figures"]["utilisation"],
+            "the two cells above",
+            readings=products,
+        ),
         predicted("section7.steps.latency", latency, reason, readings=[CHAIN_IV]),
         predicted(
             "section7.steps.multiplications",

@@ -316,6 +316,7 @@ impl Osiris {
             setting_bytes: largest_shape.map_or(0.0, AutomorphismUnit::setting_bytes),
             mask_ring_bytes: (self.hadamard_units * self.hadamard_height) as f64
                 * word_bytes(KeyGenerator::ring_words(self.lanes)),
+            mask_blocks: self.hadamard_units * self.hadamard_height * KeyGenerator::blocks(self.lanes),
             delay_bytes: 2.0 * word_bytes(self.limbs * words(|shape| NttUnit::buffer_words(shape, 1))),
             twiddle_bytes: 2.0 * word_bytes(self.limbs * words(NttUnit::table_words)),
             stage_twiddle_bytes: 2.0 * 2.0 * word_bytes(self.limbs * words(NttUnit::table_words_by_stage)),
@@ -355,6 +356,8 @@ pub struct Structure {
     pub setting_bytes: f64,
     /// The rings of all key generators: the paper has no generator's parts.
     pub mask_ring_bytes: f64,
+    /// Blocks of ChaCha that all key generators make a cycle.
+    pub mask_blocks: usize,
     /// Delays of both NTT units.
     pub delay_bytes: f64,
     /// Two tables of factors a limb, for each direction, once.

@@ -386,7 +386,10 @@ fn repeated(ring: &Ring, gadget: &Gadget, parts: usize, rotations: i64) -> Kerne
 fn parts_that_are_alike_take_no_longer_one_behind_the_other() {
     let (ring, gadget) = ring(8, 4, 2);
     // Keys find no room till the next part, which begins within the tasks among which the next is chosen, or behind them.
-    // Where few keys have little room and come fast a twelfth is lost, elsewhere nothing.
+    // Of 60 limbs with fast memory a part's rotations come every 72 cycles, as the channel brings the twelve limbs of a key, or every 131, by how the part
+    // begins: with as many digits, twelve limbs of sums, six that are rotated, eighteen of the next rotation and a key for the third all places are taken when
+    // the next load could begin, which waits for the sum to give some up, and so does each one behind it. The second of four parts falls into that; with ten
+    // limbs more none does, with ten fewer the first too.
     for (rotations, frames, memory, most) in
         [(40, 60, 1.0, 1.0), (40, 60, 4.0, 1.1), (40, 200, 4.0, 1.0), (120, 60, 4.0, 1.0), (120, 200, 1.0, 1.0)]
     {

@@ -20,6 +20,9 @@ use polyfabric_kernels::ntt::order::reverse_bits;
 /// Numbers that a residue takes on average modulo a prime just above a power of two: no prime takes more.
 const MOST_DRAWS: f64 = 2.0;
 
+/// Of 64 bits, in the sixteen words of a block.
+const NUMBERS_A_BLOCK: usize = 8;
+
 /// The generator at one limb of one term of a key.
 pub struct KeyGenerator {
     shape: Shape,
@@ -60,6 +63,11 @@ impl KeyGenerator {
     /// Numbers that come in each cycle.
     pub fn numbers(lanes: usize) -> usize {
         GROUP * Self::groups(lanes)
+    }
+
+    /// Blocks of ChaCha that a generator makes a cycle.
+    pub fn blocks(lanes: usize) -> usize {
+        Self::numbers(lanes) / NUMBERS_A_BLOCK
     }
 
     /// Cycles from a seed to the first tile: the seed; two registers a round and the last addition; numbers that are cut and compared, and counted; a
@@ -144,6 +152,7 @@ mod tests {
             (KeyGenerator::groups(512), KeyGenerator::latency(512), KeyGenerator::ring_words(512)),
             (10, 32, 4096)
         );
+        assert_eq!(KeyGenerator::blocks(512), 160);
         // 2p numbers and eight deviations: 128 of 32 lanes are a group without anything left over.
         let of = [2, 32, 64, 1024, 2048].map(KeyGenerator::groups);
         assert_eq!(of, [1, 1, 2, 19, 36]);
