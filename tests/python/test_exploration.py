@@ -367,7 +367,7 @@ def test_lanes_of_osiris_are_swept_alone(monkeypatch):
     monkeypatch.setattr(exploration, "_workers", _here)
     key, name = "units.ntt.lanes", "multiply@12"
     own, narrow, wide = explore(Task.of("osiris", [name]), [axis(f"{key}=256,1024")])["points"]
-    assert [point["values"].get(key) for point in (own, narrow, wide)] == [None, 256.0, 1024.0]
+    assert [point["values"][key] for point in (own, narrow, wide)] == [512.0, 256.0, 1024.0]
     assert narrow["performance"] < own["performance"] < wide["performance"]
     # Neither area nor power of other widths is published.
     assert own["area_mm2"] is not None

@@ -60,6 +60,12 @@ def test_what_was_not_timed_makes_no_statement(missing):
     assert set(made) == ({"section7.stalls.falls"} if missing.startswith("table3") else of_times)
 
 
+def test_a_share_of_nothing_is_no_number():
+    made = found([cell(name, 4.0) for name in TIMES])
+    assert (made["section7.none.saving"]["value"], made["section7.none.saving"]["kind"]) == (None, "not_modelled")
+    assert made["section7.gain.rises"]["value"] == 1
+
+
 def test_figure_13_with_more_bandwidth():
     uses = {
         ("MLP", "double"): (20.0, 30.0),

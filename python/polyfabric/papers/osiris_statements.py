@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .osiris_roofline import BENCHMARKS, INTENSITY, TWO_A_BUTTERFLY, USE, points, ridge
-from .rows import Reading, calibrated, predicted
+from .rows import Reading, calibrated, predicted, untold
 
 Row = dict[str, Any]
 
@@ -35,7 +35,9 @@ def _bootstrapping(rows: Sequence[Row], chain: Reading) -> list[Row]:
         gains = none_1 / double_1, none_2 / double_2
         words = "{:.3g} at 1 TB/s, {:.3g} at 2 TB/s".format(*gains)
         made += [
-            predicted("section7.none.saving", none / double, saved, readings=[chain]),
+            predicted("section7.none.saving", none / double, saved, readings=[chain])
+            if double > 0
+            else untold("section7.none.saving", f"nothing is saved with double hoisting: {saved}"),
             predicted("section7.gain.rises", gains[1] / gains[0], words, readings=[chain]),
         ]
     stalls = [f"section7.stalls.{bandwidth}" for bandwidth in "12"]
