@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from polyfabric.papers import osiris, osiris_roofline, osiris_statements, osiris_steps
+import test_osiris_rows
+from polyfabric.papers import osiris, osiris_roofline, osiris_statements, osiris_steps, osiris_timing
 
 CHAIN = osiris._CHAIN
+
+made = test_osiris_rows.made
 
 
 def cell(name, value):
@@ -124,10 +127,25 @@ def test_products_with_keys_are_told_at_the_level_where_they_are_most():
     assert row["reason"].startswith("at level 10; 3.0% at level 9")
 
 
-def test_a_wait_for_memory_says_how_much_of_it_is_for_keys():
+def test_a_wait_for_memory_says_how_much_of_it_is_for_keys(made):
     stalls = {"key_switch_key": 2.0, "other_transfer": 3.0, "pipeline": 1.0, "busy": 4.0}
-    report = {"stalls": stalls, "utilisation": {"hbm": 0.7, "ntt": 0.4}}
+    traffic = {"total": 20, "hints": 9, "hints_again": 3}
+    report = {"stalls": stalls, "traffic_bytes": traffic, "utilisation": {"hbm": 0.7, "ntt": 0.4}}
     assert osiris._waiting(report) == pytest.approx(0.5)
     words = osiris._waited(report)
-    assert "20% for keys" in words
+    assert "20% for what keys make and the rest for other limbs" in words
+    assert "60% of what memory moves is keys" in words
     assert "memory is at work 70% of the time, the NTT units 40%" in words
+    # A share that is said to wait for keys is read as all waits for memory, and says so.
+    read = {row["id"] for row in made if osiris_timing.FOR_KEYS in row["readings"]}
+    stalls = (
+        "section7.stalls.1",
+        "section7.stalls.2",
+        "section7.stalls.falls",
+        "figure11.stalls.1",
+        "figure11.stalls.64",
+    )
+    assert read == set(stalls)
+    assert all(
+        "for what keys make" in row["reason"] for row in made if row["id"] in stalls and "falls" not in row["id"]
+    )

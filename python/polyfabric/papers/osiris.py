@@ -206,7 +206,8 @@ def _cell(
         rows = [made, *rows]
         waits = _WAITS.get((name, column, bandwidth))
         if waits is not None:
-            rows.append(predicted(waits, 100 * _waiting(report), _waited(report), readings=readings))
+            counted = [*readings, osiris_timing.FOR_KEYS] if waits.startswith("section7.stalls") else readings
+            rows.append(predicted(waits, 100 * _waiting(report), _waited(report), readings=counted))
         return rows
 
     return row
@@ -316,11 +317,12 @@ def _waiting(report: dict[str, Any]) -> float:
 
 
 def _waited(report: dict[str, Any]) -> str:
-    """How much of that is for keys themselves, and how far memory and NTT units are at work."""
-    cycles, busy = report["stalls"], report["utilisation"]
+    """What that is of, and how far memory and NTT units are at work."""
+    cycles, traffic, busy = report["stalls"], report["traffic_bytes"], report["utilisation"]
+    keys = (traffic["hints"] + traffic["hints_again"]) / max(traffic["total"], 1)
     return (
-        f"share of the NTT units' time that waits for memory, {cycles['key_switch_key'] / sum(cycles.values()):.0%} for keys, the rest for other "
-        f"transfers, most of them diagonals that come behind keys; memory is at work {busy['hbm']:.0%} of the time, the NTT units {busy['ntt']:.0%}"
+        f"{osiris_timing.waits(cycles['key_switch_key'] / sum(cycles.values()), keys)}; memory is at work {busy['hbm']:.0%} of the time, the NTT units "
+        f"{busy['ntt']:.0%}"
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .osiris_roofline import BENCHMARKS, INTENSITY, TWO_A_BUTTERFLY, USE, points, ridge
+from .osiris_timing import FOR_KEYS
 from .rows import Reading, calibrated, predicted, untold
 
 Row = dict[str, Any]
@@ -44,7 +45,7 @@ def _bootstrapping(rows: Sequence[Row], chain: Reading) -> list[Row]:
     if all(cell in found for cell in stalls):
         slow, fast = (found[cell] for cell in stalls)
         words = f"{slow:.3g} % at 1 TB/s, {fast:.3g} % at 2 TB/s"
-        made.append(predicted("section7.stalls.falls", fast / slow, words, readings=[chain]))
+        made.append(predicted("section7.stalls.falls", fast / slow, words, readings=[chain, FOR_KEYS]))
     intensity = points(rows, INTENSITY)
     double_byte, none_byte = (intensity.get(("Bootstrap", hoisting, "1")) for hoisting in ("double", "none"))
     if double_byte is not None and none_byte is not None:
