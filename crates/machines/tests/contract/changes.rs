@@ -7,7 +7,7 @@ use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::description::{Description, Dimension};
 use polyfabric_machines::registry::{changed, choose, of};
 use polyfabric_machines::{description, parse};
-use polyfabric_program::rns::builtin::microbenchmark::{Operation, build};
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_schemes::tfhe::noise::Transform;
@@ -137,11 +137,16 @@ fn a_width_is_the_same_a_cycle_and_a_second() {
 fn lanes_alone_make_a_wider_osiris_or_a_narrower_one() {
     let osiris = description("osiris").expect("it comes with the project");
     let at = |lanes| changed(&osiris, &[("units.ntt.lanes".to_owned(), lanes)]).expect("what follows of lanes does so");
-    // Of the ring of 1,024 residues, so that a limb has eight tiles in the place of two.
-    assert!(taken(&at(128.0)).0 > taken(&osiris).0);
-    // A tile in the place of two, and more bits of distance in the key generators.
-    assert_ne!(taken(&at(1024.0)).0, taken(&osiris).0);
-    at(65536.0);
+    // A ring so large that limbs are most of the time; with more lanes than the machine's own it is the array's length, which grows with them.
+    let program = build(Operation::Permute, Shape { log2_degree: 15, ..SHAPE }).expect("a program");
+    let cycles =
+        |machine: &Description| residue::map(machine, &program, "", &Given::new()).expect("it fits").report().cycles;
+    let of = [128.0, 256.0, 512.0].map(|lanes| cycles(&at(lanes)));
+    assert!(of[0] > of[1] && of[1] > of[2], "{of:?}");
+    assert_eq!(of[2], cycles(&osiris));
+    for lanes in [1024.0, 16384.0] {
+        at(lanes);
+    }
 }
 
 #[test]
