@@ -23,7 +23,7 @@ CHAIN_IV: dict[str, str | None] = {
 
 FOR_KEYS: dict[str, str | None] = {
     "name": "every wait of the NTT units for memory counts as one for keys",
-    "evidence": "section V: units that make diagonals wait while keys come; here a diagonal's one limb waits behind them on the channel",
+    "evidence": "section V: units that make diagonals wait while keys come; here a diagonal's one limb waits on the channel behind them and all else that comes",
 }
 """Of shares of the time that wait for keys."""
 
@@ -31,7 +31,7 @@ FOR_KEYS: dict[str, str | None] = {
 def waits(for_keys: float, of_keys: float) -> str:
     """Of such a share: how much of the time is waited for keys by themselves, and how much of what memory moves keys are."""
     return (
-        f"share of the NTT units' time that waits for memory, {for_keys:.0%} for what keys make and the rest for other limbs, which come behind keys; "
+        f"share of the NTT units' time that waits for memory, {for_keys:.0%} for what keys make and the rest for other limbs; "
         f"{of_keys:.0%} of what memory moves is keys"
     )
 
