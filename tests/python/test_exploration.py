@@ -363,6 +363,17 @@ def test_a_key_switch_is_chosen_for_each_point_as_it_is_for_a_file_with_its_figu
         assert machine.simulate(programs.planned(name, options))["seconds"] == point["seconds"][name]
 
 
+def test_lanes_of_osiris_are_swept_alone(monkeypatch):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    key, name = "units.ntt.lanes", "multiply@12"
+    own, narrow, wide = explore(Task.of("osiris", [name]), [axis(f"{key}=256,1024")])["points"]
+    assert [point["values"][key] for point in (own, narrow, wide)] == [512.0, 256.0, 1024.0]
+    assert narrow["performance"] < own["performance"] < wide["performance"]
+    # Neither area nor power of other widths is published.
+    assert own["area_mm2"] is not None
+    assert [point["area_mm2"] for point in (narrow, wide)] == [None, None]
+
+
 def test_a_point_that_fails_makes_the_status_1_and_the_rest_is_printed(polyfabric):
     done = polyfabric("explore", "f1", "--programs", "ntt@12", "--axis", f"{CLUSTERS}=8,33", "--jobs", "1")
     assert done.status == 1
