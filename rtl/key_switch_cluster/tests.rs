@@ -126,7 +126,7 @@ impl Cluster {
             kernel.switch(&inputs, &mut outputs);
             let line = |number: usize| Word {
                 line: Some((number / lines, number % lines)),
-                body: (number % lines == 0).then_some(number / lines),
+                body: number.is_multiple_of(lines).then_some(number / lines),
                 ..Word::default()
             };
             stream.extend((0..count * lines).map(line));
