@@ -62,8 +62,12 @@ def compare(
     if progress is not None:
         progress("compare", len(chosen), len(chosen))
     if all("error" in row for row in rows):
-        reasons = dict.fromkeys(f"{row['machine']}: {row['error']}" for row in rows)
-        raise MachineError(f"no machine has a result; {'; '.join(reasons)}")
+        # One that several machines have is told once.
+        reasons: dict[str, dict[str, None]] = {}
+        for row in rows:
+            reasons.setdefault(row["error"], {})[row["machine"]] = None
+        told = "; ".join(f"{', '.join(machines)}: {error}" for error, machines in reasons.items())
+        raise MachineError(f"no machine has a result; {told}")
     return Report("comparison", {"program": program, "widths": widths, "machines": rows})
 
 

@@ -141,7 +141,16 @@ def narrow(lanes: int) -> Changes:
     )
 
 
+TITLE = 'title = "Kingfisher, four streaming cores that sum behind their multipliers: an example"\n'
+
 OWN_FILES = [
+    own(((TITLE, ""),), 'Add `title = "…"` above the first `[table]`', ((TITLE, 'title = "Mine"\n'),), ()),
+    own(
+        ((TITLE, f"{TITLE}subtitle = 1\n"),),
+        "correct it; docs/your-own-machine.md says what a machine file has",
+        (),
+    ),
+    own((("coefficient = { value = 32", "coefficient = { value = 33"),), "and nothing else. Write 32 bits", ()),
     own(
         (('"units.core.folding" = true', '"units.core.folding" = "often"'),),
         "Write a number in the base unit, a number with its unit as text",

@@ -19,9 +19,10 @@ def file(_context: click.Context, _option: click.Parameter, path: Path | None) -
 
 def machine_file(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
     """A file that can be written, with a name by which commands know a machine file."""
+    file(context, option, path)
     if path is not None and path.suffix != ".toml" and not path.is_char_device() and not path.is_fifo():
-        raise FileError(f"{path}: a machine file is known by its name's end; name it {path.stem or 'own'}.toml")
-    return file(context, option, path)
+        raise FileError(f"{path}: a machine file is known by the end of its name; name it {path.stem}.toml")
+    return path
 
 
 def plot(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
