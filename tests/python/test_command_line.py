@@ -647,3 +647,17 @@ def test_the_cost_of_an_application_is_refused(polyfabric, program):
     done = polyfabric("run", program, "--cost")
     assert done.status == 2
     assert "--cost is" in done.err
+
+
+def test_a_built_in_program_looks_up_what_is_given(polyfabric):
+    asked = ("run", "pbs", "--params", "toy-256", "--max-failure", "0", "--json", "--batch", "8")
+    found = []
+    for given in ("0,1,2,3,4,5,6,7", "7,6,5,4,3,2,1,0"):
+        done = polyfabric(*asked, "--input", f"x={given}")
+        assert done.status == 0, done.err
+        found.append(json.loads(done.out)["outputs"]["y"])
+    assert sorted(found[0]) == list(range(8))
+    assert found[0] == found[1][::-1]
+    done = polyfabric(*asked, "--input", "x=1")
+    assert done.status == 2
+    assert "takes 8" in done.err

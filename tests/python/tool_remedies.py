@@ -368,7 +368,7 @@ STATEMENTS = [
 ]
 
 
-@pf.program(x=pf.Int(0, 1000))
+@pf.program(x=pf.Int(0, 63))
 def wide(x: pf.Value) -> pf.Value:
     return pf.lookup(x, abs)
 
