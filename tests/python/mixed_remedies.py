@@ -109,6 +109,14 @@ MIXED = [
         {"x": "ab5"},
         1,
     ),
+    case(
+        {"x": I3V},
+        lambda x: pf.dot(np.ma.masked_array([1, 2, 3, 0], [0, 0, 1, 0]), x),
+        "some of the public values are masked; fill them in first",
+        lambda x: pf.dot(np.ma.masked_array([1, 2, 3, 0], [0, 0, 1, 0]).filled(0), x),
+        {"x": [3, 2, 1, 0]},
+        7,
+    ),
     case({"x": I3}, lambda x: x / 2, "use // and %", lambda x: (x // 2, x % 2)[0], {"x": 3}, 1),
     case(
         {"i": BITS2},
