@@ -20,14 +20,14 @@ pub enum DescriptionError {
         cause: String,
     },
     /// A line that every file begins with is not there.
-    #[error("{file}: `{key}` is missing. Add `{line}` above the first `[table]`: {meaning}")]
+    #[error("{file}: `{key}` is missing. Add `{key} = {value}` above the first `[table]`: {meaning}")]
     MissingLine {
         /// File.
         file: String,
         /// Key.
         key: &'static str,
-        /// The line as it is written.
-        line: &'static str,
+        /// How its value is written.
+        value: &'static str,
         /// What it is.
         meaning: &'static str,
     },

@@ -191,13 +191,13 @@ pub const LARGEST_FILE: usize = 1 << 20;
 /// Characters that messages show of a text of the file.
 const LONGEST_TEXT: usize = 80;
 
-/// What every file begins with: key, how its line is written, and what it is.
+/// What every file begins with: key, how its value is written, and what it is.
 const HEAD: [(&str, &str, &str); 5] = [
-    ("name", "name = \"…\"", "what the machine is called on the command line"),
-    ("mapper", "mapper = \"…\"", "what schedules programs on it, such as torus-pipeline or rns-vector"),
-    ("title", "title = \"…\"", "what it is, in a line"),
-    ("paper", "paper = \"…\"", "where it was published, or none"),
-    ("clock", "clock = { value = …, unit = \"MHz\", source = … }", "the clock"),
+    ("name", "\"…\"", "what the machine is called on the command line"),
+    ("mapper", "\"…\"", "what schedules programs on it, such as torus-pipeline or rns-vector"),
+    ("title", "\"…\"", "what it is, in a line"),
+    ("paper", "\"…\"", "where it was published, or none"),
+    ("clock", "{ value = …, unit = \"MHz\", source = … }", "the clock"),
 ];
 
 impl DescriptionLiteral {
@@ -250,9 +250,9 @@ impl DescriptionLiteral {
             let text = shortened(text, LONGEST_TEXT);
             return Err(form(format!("{text:?} has a character that steers a terminal; remove it")));
         }
-        for (key, line, meaning) in HEAD {
+        for (key, value, meaning) in HEAD {
             if !table.contains_key(key) {
-                return Err(super::DescriptionError::MissingLine { file: file.to_owned(), key, line, meaning });
+                return Err(super::DescriptionError::MissingLine { file: file.to_owned(), key, value, meaning });
             }
         }
         toml::from_str(text).map_err(wrong)
