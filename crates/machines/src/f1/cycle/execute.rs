@@ -1,7 +1,6 @@
 //! One instruction: where its operands come from and its result goes, and the first cycle in which nothing is in its way.
 
 use super::{Action, Cell, CycleError, Destination, EARLY, Frame, Held, Scheduler, Source, Way};
-use std::cmp::Reverse;
 
 const NO_UNIT: &str = "the machine has no unit for it";
 
