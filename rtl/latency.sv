@@ -147,6 +147,12 @@ package latency;
         return pbs_cluster_product(log2_points, log2_lanes, polynomials, dropped, multiplier, adder) + (levels - 1 << (log2_points - log2_lanes)) + accumulator(adder);
     endfunction
 
+    // Strix' key-switch cluster, from a tile's first digits and column to the first sum: the bank's read, the decomposer, a multiplier and its tree, the
+    // accumulator. Of each further column a cycle more.
+    function automatic int unsigned key_switch_cluster(int unsigned lanes, int unsigned dropped, int unsigned multiplier, int unsigned adder);
+        return 1 + decomposer(dropped, 2, adder) + multiplier + $clog2(lanes) * adder + accumulator(adder);
+    endfunction
+
     // A bank's read, the reorder unit, the subtraction.
     function automatic int unsigned double_pointer_rotator(int unsigned adder);
         return 2 + adder;

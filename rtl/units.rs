@@ -38,6 +38,8 @@ mod four_step_ntt;
 mod hadamard;
 #[path = "key_generator/tests.rs"]
 mod key_generator;
+#[path = "key_switch_cluster/tests.rs"]
+mod key_switch_cluster;
 #[path = "limb_extension/tests.rs"]
 mod limb_extension;
 #[path = "mdc_ntt/tests.rs"]

@@ -197,7 +197,8 @@ def test_no_published_throughput_stands_outside_the_figures() -> None:
         round(entry["value"])
         for path in (ROOT / "figures").glob("*.toml")
         for entry in tomllib.loads(path.read_text())["figure"]
-        if entry["unit"] in {"BS/s", "PBS/s"} and "value" in entry
+        # Another machine's number is no answer of a model, and may be a round one.
+        if entry["unit"] in {"BS/s", "PBS/s"} and "value" in entry and "unmodelled" not in entry
     }
     assert published, "the figures hold throughputs"
     offenders = []

@@ -9,7 +9,7 @@ from math import log2
 from typing import Any
 
 from . import _native, machines, programs
-from .errors import Error, InputError, MachineError, SecurityWarning
+from .errors import Error, InputError, MachineError, ParameterError, SecurityWarning
 from .machines import Kernel, Machine
 from .names import suggestion
 from .progress import ProgressHook
@@ -40,7 +40,7 @@ def compare(
     """Times `program` on machines, by name or as files; without `names`, on all that execute programs of its scheme.
 
     `parameters` is a set for all, or by machine the set that it is to hold. Nothing is encrypted, so any set's security and noise will do; how often the arithmetic of each machine would fail stands beside its
-    time. A machine that cannot hold the program says why, and the others stand. With `widths="derived"`, every machine has a second row, with
+    time. A machine that cannot hold the program says why, as `error`, and the others stand; `set_refused` says that its set is none. With `widths="derived"`, every machine has a second row, with
     the fixed-point widths that `polyfabric widths` derives for it and the set. `readings` go to the machines that have them.
     """
     on_slots = _on_slots(program)
@@ -62,8 +62,12 @@ def compare(
     if progress is not None:
         progress("compare", len(chosen), len(chosen))
     if all("error" in row for row in rows):
-        reasons = dict.fromkeys(f"{row['machine']}: {row['error']}" for row in rows)
-        raise MachineError(f"no machine has a result; {'; '.join(reasons)}")
+        # One that several machines have is told once.
+        reasons: dict[str, dict[str, None]] = {}
+        for row in rows:
+            reasons.setdefault(row["error"], {})[row["machine"]] = None
+        told = "; ".join(f"{', '.join(machines)}: {error}" for error, machines in reasons.items())
+        raise MachineError(f"no machine has a result; {told}")
     return Report("comparison", {"program": program, "widths": widths, "machines": rows})
 
 
@@ -134,7 +138,7 @@ def _row(
             warnings.simplefilter("ignore", SecurityWarning)
             return {**row, **_timed(machine, program, parameters, batch)}
     except Error as error:
-        return {**row, "error": str(error)}
+        return {**row, "error": str(error), "set_refused": isinstance(error, ParameterError)}
 
 
 def _timed(machine: Machine, program: str, parameters: str | None, batch: int | None) -> dict[str, Any]:

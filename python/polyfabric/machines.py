@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
-from . import _native
+from . import _native, axes
 from .errors import Error, FileError, InputError, MachineError, shown
 from .files import write_bytes, write_text
 from .names import pick
@@ -64,6 +64,7 @@ def parsed(file: str, text: str, choices: Sequence[tuple[str, str]] = ()) -> Mac
     """The machine of a file with that text."""
     found = Machine(_native.Machine.parse(file, text, choices), file=file)
     _expect_name(file, found.name)
+    axes.expect_own_sweep(found)
     return found
 
 

@@ -211,9 +211,9 @@ def load(name: str) -> Runnable:
 
 
 def read(file: Path) -> str:
-    """The text of a file."""
+    """The text of a file, without the mark that some editors put before it."""
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{file}: cannot read ({error.strerror}); check the path") from error
     except UnicodeDecodeError as error:

@@ -331,14 +331,21 @@ class Server:
         # The client has chosen the set.
         options = {"circuit_privacy": circuit_privacy, "public": public, "security": 0}
         parameters = parameters_of(self._key)
+        another = (
+            f"The set is that of the evaluation key, {parameters.name}: if that was made for another program, bring the key of a client of "
+            f"{program.name}"
+        )
         try:
             self._plan = plan(program, parameters, **options)
+        except InputError:
+            # An option is refused whatever the key is.
+            raise
+        except Error as refused:
+            raise type(refused)(f"{refused}. {another}") from None
+        try:
             self._plan.expect_keys(self._key)
         except Error as refused:
-            raise type(refused)(
-                f"{refused}. The set is that of the evaluation key, {parameters.name}: if that was made for another program, bring "
-                f"the key of a client of {program.name}"
-            ) from None
+            raise type(refused)(f"{refused}. {another}") from None
 
     def __repr__(self) -> str:
         return f"<server of {self.program.name}>"

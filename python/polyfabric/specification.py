@@ -36,6 +36,9 @@ class Specification:
 
     data: dict[str, Any] = field(repr=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Specification.from_bytes, (self.to_bytes(),)
+
     def __repr__(self) -> str:
         return f"<specification of {self.program_name}, with {self.scheme.upper()} and {self.context.parameters.name}>"
 

@@ -23,32 +23,32 @@ struct Limb {
 #[derive(Clone, Copy)]
 struct Unit {
     lanes: usize,
-    groups: usize,
 }
 
 impl Unit {
     fn simulate(self) -> Simulation {
         let bench = Bench::new("key_generator").compact().parameter("WIDTH", WIDTH as u64);
-        let bench = bench.parameter("LANES", self.lanes as u64).parameter("GROUPS", self.groups as u64);
+        let bench =
+            bench.parameter("LANES", self.lanes as u64).parameter("GROUPS", KeyGenerator::groups(self.lanes) as u64);
         bench.parameter("TILE_BITS", TILE_BITS as u64).simulate().expect("a unit")
     }
 
     fn latency(self) -> u64 {
-        KeyGenerator::latency(self.groups)
+        KeyGenerator::latency(self.lanes)
     }
 
     /// A limb of a ring of degree 2^`log2`, which draws for as many cycles as the model expects.
     fn limb(self, rng: &mut impl Rng, log2: u32, modulus: u64) -> Limb {
         let shape = Shape::new(RingDegree::new(1 << log2).expect("a degree"), self.lanes, 16).expect("a shape");
         let modulus = Modulus::new(modulus).expect("a modulus");
-        let expected = KeyGenerator::cycles(shape, modulus, self.groups);
+        let expected = KeyGenerator::cycles(shape, modulus);
         Limb { shape, seed: rng.random(), stream: rng.random(), modulus, expected }
     }
 
     /// The same with so many cycles more than it draws for on average, or one alone.
     fn misjudged(self, rng: &mut impl Rng, log2: u32, modulus: u64, more: Option<f64>) -> Limb {
         let limb = self.limb(rng, log2, modulus);
-        let numbers = KeyGenerator::numbers(self.groups) as f64;
+        let numbers = KeyGenerator::numbers(self.lanes) as f64;
         let average = KeyGenerator::draws(limb.modulus) * f64::from(1 << log2) / numbers;
         Limb { expected: more.map_or(1, |more| (average + more).ceil() as u64), ..limb }
     }
@@ -151,8 +151,7 @@ const MODULI: [u64; 4] = [(1 << 32) + 15, 65537, 0xf_0002_8001, 0xff_ffe8_0001];
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn limbs_of_64_lanes() {
-    // The fewest groups with which a limb of any prime draws for no more cycles than it has tiles.
-    let unit = Unit { lanes: 64, groups: 2 };
+    let unit = Unit { lanes: 64 };
     let simulation = unit.simulate();
     // As in the machine's rings, and of one tile and two, which are fewer than the latency has cycles.
     for log2 in [6, 7, 9, 12] {
@@ -180,8 +179,7 @@ fn limbs_of_64_lanes() {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_512_lanes() {
-    let figure = |key| described("osiris", key) as usize;
-    let unit = Unit { lanes: figure("units.ntt.lanes"), groups: figure("units.key_generator.groups") };
+    let unit = Unit { lanes: described("osiris", "units.ntt.lanes") as usize };
     let simulation = unit.simulate();
     unit.a_tile_each_cycle(&simulation, 16, &MODULI[1..3]);
     unit.as_scheduled(&simulation, 10, 20);

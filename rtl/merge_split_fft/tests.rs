@@ -4,6 +4,7 @@ use crate::fixed_fft::{Layout, Point, Setting, first_difference, read, zipped};
 use crate::rng;
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_machines::morphling::array::StepCycles;
+use polyfabric_machines::morphling::latency::coef_buffer;
 use polyfabric_machines::morphling::machine::Morphling;
 use polyfabric_machines::registry;
 use polyfabric_rtl::{Bench, Bits, Reader};
@@ -20,10 +21,8 @@ fn latency(setting: &Setting, points: u64) -> usize {
     let rates = polyfabric_machines::morphling::array::PathRates { row_points: points, fft_points: points, ..rates };
     let degree = 2 * setting.points() as u64;
     let model = StepCycles::new(degree, &rates, depth, (0, 0), 0).forward as u64;
-    // The model has the paper's buffer, in which half of a result waits for its mirror image: here both come in the same cycle. It has not the additions
-    // that merge, which are the first stage of a transform of N points.
-    let waits = setting.points() as u64 / points / 2;
-    (model - waits + depth.adder) as usize
+    // The model has the paper's buffer, in which half of a result waits for its mirror image: here both come in the same cycle.
+    model as usize - coef_buffer(setting.points() as u64, points) as usize
 }
 
 /// Streams pairs of polynomials, one right behind the other and with pauses. Returns how many values saturated.

@@ -1,5 +1,6 @@
 // Strix' accumulator (sections IV-B and V-C): the products that several steps bring of one polynomial, LINES words of LANES torus coefficients each, are added to
 // what the polynomial was, in a buffer of its own; with the last step's words the sums leave. The buffer's read takes a cycle, and the addition ADDER.
+// A key switch subtracts what comes: its bits turned over, and a carry.
 module step_accumulator #(
     parameter int unsigned LANES = 8,
     parameter int unsigned LOG2_LINES = 3,  // more lines than the latency has cycles
@@ -7,6 +8,7 @@ module step_accumulator #(
     parameter int unsigned PRODUCT = 32,  // bits of a product
     parameter int unsigned SHIFT = 0,  // as of torus_rounding
     parameter int unsigned LEFT = 0,
+    parameter bit SUBTRACTS = 1'b0,
     parameter int unsigned ADDER = 1
 ) (
     input logic clock,
@@ -55,7 +57,7 @@ module step_accumulator #(
         ) adder (
             .clock,
             .reset(1'b0),
-            .in ((began ? old[lane] : before_it) + coefficient + WIDTH'(up)),
+            .in ((began ? old[lane] : before_it) + (SUBTRACTS ? ~coefficient : coefficient) + WIDTH'(up != SUBTRACTS)),
             .out(sums[lane])
         );
     end

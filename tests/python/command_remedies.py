@@ -142,4 +142,14 @@ LINES = [
         "give each machine its set: M1=SET,M2=SET",
         "compare pbs --machines strix,fpt --params strix=strix-I,fpt=fpt-I",
     ),
+    line(
+        "widths --params toy-256 --machine strix --out wide.txt",
+        "name it wide.toml",
+        "widths --params toy-256 --machine strix --out wide.toml",
+    ),
+    line(
+        "compare pbs --machines strix,fpt --params strix=none,fpt=fpt-I --batch 8",
+        'strix: no parameter set of TFHE is called "none"; known sets: polyfabric-1-p64-t32',
+        "compare pbs --machines strix,fpt --params strix=strix-I,fpt=fpt-I --batch 8",
+    ),
 ]

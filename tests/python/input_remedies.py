@@ -37,7 +37,7 @@ class Given:
 
 
 TEXT, SQUARE = pf.Text(4), np.array([[0.5, -0.25], [0.125, 0.75]])
-MASKED = np.ma.masked_array(HALF, HALF > 0)
+MASKED, COUNTED = np.ma.masked_array(HALF, HALF > 0), np.ma.masked_array([1, 2, 3, 0], [0, 0, 1, 0])
 
 INPUTS = [
     Given({"x": I3}, 3, "inputs are given by name; write anything(x=..)", 3, call=by_place),
@@ -77,7 +77,11 @@ INPUTS = [
     ],
     Given({"x": TEXT}, "a\0b", "or declare a vector of pf.UInt(8)", [97, 0, 98, 0], {"x": U8.vector(4)}),
     Given({"x": TEXT}, [97, 98], "or declare it pf.Text(2)", "ab", {"x": pf.Text(2)}),
-    Given({"x": RV}, MASKED, "fill them in first", MASKED.filled(0)),
+    *[
+        Given({"x": kind}, masked, "some of its values are masked; fill them in first", masked.filled(0))
+        for kind, masked in ((RV, MASKED), (I3V, COUNTED), (pf.UInt(8).vector(4), COUNTED), (MV, COUNTED))
+    ],
+    Given({"x": MV}, ["1"] * 4, "holds '1', but residue mod 65537 x 4 is needed; give numbers of that type", [1] * 4),
     Given({"x": R.vector(4)}, SQUARE, "give it .reshape(-1)", SQUARE.reshape(-1)),
     Given({"x": R.matrix(2, 2)}, SQUARE[:, :1], "in that shape", SQUARE),
     Given({"x": R.matrix(2, 2)}, [0.5, 0.25], "takes 4; give 4", [0.5, 0.25, 0, 0]),
@@ -85,6 +89,8 @@ INPUTS = [
     Given({"x": MV}, HALF, "scale and round it first", [4, -2, 1, 0]),
     Given({"x": I3}, 10**5000, "an integer of 16,610 bits at index 0 is no integer[0..3]; correct the value", 3),
     Given({"x": U8}, 10**5000, "an integer of 16,610 bits; give an integer of at most 8,192 bits", 255),
+    Given({"x": R}, 10**400, "an integer is beyond the range of floating-point numbers; scale it", 0.5),
+    Given({"x": RV}, [[0.5], [0.5, 0.25]], "its rows have different lengths; give as many numbers in each", HALF),
     Given({"x": R}, np.inf, "not finite; correct the data", 0.5),
     *[
         Given({"x": R}, value, f"declare it .bounded({bound})", value, {"x": R.bounded(float(bound))})

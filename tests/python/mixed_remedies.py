@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import polyfabric as pf
 from remedy import HALF, I3, I3V, MV, RV, U8, U8V, case
@@ -108,6 +110,30 @@ MIXED = [
         lambda x: x.contains("5"),
         {"x": "ab5"},
         1,
+    ),
+    case(
+        {"x": I3V},
+        lambda x: pf.dot(np.ma.masked_array([1, 2, 3, 0], [0, 0, 1, 0]), x),
+        "some of the public values are masked; fill them in first",
+        lambda x: pf.dot(np.ma.masked_array([1, 2, 3, 0], [0, 0, 1, 0]).filled(0), x),
+        {"x": [3, 2, 1, 0]},
+        7,
+    ),
+    case(
+        {"x": I3},
+        lambda self, x: x + 1,
+        "parameter 'self' is that of a method, and a program has encrypted values alone; write a function outside of the class",
+        lambda x: x + 1,
+        {"x": 2},
+        3,
+    ),
+    case(
+        {"x": RV},
+        lambda x: x * Decimal("0.5"),
+        "not Decimal (object); give integers, floats or arrays of them",
+        lambda x: x * float(Decimal("0.5")),
+        {"x": HALF},
+        HALF * 0.5,
     ),
     case({"x": I3}, lambda x: x / 2, "use // and %", lambda x: (x // 2, x % 2)[0], {"x": 3}, 1),
     case(

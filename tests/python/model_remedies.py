@@ -140,6 +140,21 @@ MODELS = [
         lambda _: encrypted().predict([[5, 1, 1, 1]]),
     ),
     call(
+        lambda _: encrypted().predict(np.ma.masked_array(ROWS[:1], [[1, 0, 0, 0]])),
+        "some values of the rows are masked; fill them in first",
+        lambda _: encrypted().predict(np.ma.masked_array(ROWS[:1], [[1, 0, 0, 0]]).filled(5)),
+    ),
+    call(
+        lambda _: encrypted().predict(ROWS[:1] + 1j),
+        "have imaginary parts, which no model reads; give real numbers",
+        lambda _: encrypted().predict((ROWS[:1] + 1j).real),
+    ),
+    call(
+        lambda _: encrypted().predict(None),
+        "the rows are one value, but the model takes rows x 4 features",
+        lambda _: encrypted().predict(ROWS[:1]),
+    ),
+    call(
         lambda _: encrypted().predict(FAR[-1:]),
         "read it again with rows that reach as far",
         lambda _: read(linear(), FAR).predict(FAR[-1:]),

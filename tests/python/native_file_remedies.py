@@ -112,7 +112,11 @@ OF_TFHE = [
 ]
 OF_SLOTS = [
     specified(specification, "get it again from whoever serves the program", "signature", *path, to=to)
-    for path, to in ((("parameters", "ckks", "noise_std"), 0.001), (("inputs", 0, "limbs"), [0, 1, 99]))
+    for path, to in (
+        (("parameters", "ckks", "noise_std"), 0.001),
+        (("inputs", 0, "limbs"), [0, 1, 99]),
+        (("inputs",), 3),
+    )
 ]
 OF_SETS = [
     call(

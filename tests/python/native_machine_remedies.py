@@ -27,6 +27,12 @@ def changed(folder: Path, source: Path, *changes: tuple[str, str]) -> str:
     return str(written(folder / "own.toml", text))
 
 
+def other_encoding(file: Path) -> str:
+    """The file as editors of Windows write "Unicode"."""
+    file.write_bytes(KINGFISHER.read_text(encoding="utf-8").encode("utf-16"))
+    return str(file)
+
+
 def of_machine(
     source: str, wrong: Changes, words: str, *right: Changes, program: Any = ELEMENTS, **options: Any
 ) -> Call:
@@ -141,7 +147,16 @@ def narrow(lanes: int) -> Changes:
     )
 
 
+TITLE = 'title = "Kingfisher, four streaming cores that sum behind their multipliers: an example"\n'
+
 OWN_FILES = [
+    own(((TITLE, ""),), 'Add `title = "…"` above the first `[table]`', ((TITLE, 'title = "Mine"\n'),), ()),
+    own(
+        ((TITLE, f"{TITLE}subtitle = 1\n"),),
+        "correct it; docs/your-own-machine.md says what a machine file has",
+        (),
+    ),
+    own((("coefficient = { value = 32", "coefficient = { value = 33"),), "and nothing else. Write 32 bits", ()),
     own(
         (('"units.core.folding" = true', '"units.core.folding" = "often"'),),
         "Write a number in the base unit, a number with its unit as text",
@@ -179,6 +194,11 @@ OWN_FILES = [
         (('title = "King', 'title = "\\u001bKing'),),
         "has a character that steers a terminal; remove it",
         (),
+    ),
+    call(
+        lambda at: machines.load(other_encoding(at / "own.toml")),
+        "own.toml: no text in UTF-8 (invalid utf-8 sequence of 1 bytes from index 0); write it in that encoding",
+        lambda at: machines.load(changed(at, KINGFISHER)),
     ),
     call(
         lambda at: machines.load(str(written(at / "big.toml", "#" * 2_000_000))),

@@ -10,7 +10,20 @@ from typing import Any
 
 import numpy as np
 import polyfabric as pf
-from call_remedies import ELEMENTS, NUMBERS, REALS, RESIDUES, Call, call, client, own_set, request, server
+from call_remedies import (
+    ELEMENTS,
+    NUMBERS,
+    REALS,
+    RESIDUES,
+    SET,
+    WEAK_CKKS,
+    Call,
+    call,
+    client,
+    own_set,
+    request,
+    server,
+)
 from polyfabric import machines
 from tool_remedies import compiled, on_f1
 
@@ -469,6 +482,11 @@ MACHINES = [
         {"parameters": "ckks-depth-1"},
         "such as osiris-III",
         {"parameters": "osiris-III", "security": 0},
+    ),
+    call(
+        lambda _: ELEMENTS.plan(parameters=WEAK_CKKS),
+        "it is one of CKKS; name one of the program's own scheme (polyfabric params --scheme tfhe, ckks or bgv)",
+        lambda _: (ELEMENTS.plan(parameters=SET), REALS.plan(parameters=WEAK_CKKS, security=0)),
     ),
     call(lambda _: ELEMENTS.plan(circuit_privacy=400), "ask for 0 to", lambda _: ELEMENTS.plan(circuit_privacy=6)),
     call(lambda _: REALS.plan(key_switch="d99"), "choose from", lambda _: REALS.plan(key_switch="set")),

@@ -191,6 +191,29 @@ def test_booleans_are_given_by_their_names(polyfabric, tmp_path):
     assert (done.status, "'true' is not integers separated by commas" in done.err) == (2, True), done
 
 
+def test_numbers_beside_each_other_are_not_one(polyfabric, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import polyfabric as pf\n\n\n@pf.program(x=pf.Complex.bounded(16).vector(2))\ndef f(x):\n    return x + x\n"
+    )
+    for given in ("1 2,3", "1,2 3", "1 2j,3", "1 -2,3", "1e 1,2"):
+        done = polyfabric("run", "own.py:f", "--input", f"x={given}")
+        assert done.status == 2
+        assert f"input 'x': '{given}' is not numbers separated by commas" in done.err
+    done = polyfabric("run", "own.py:f", "--input", "x= 1 + 2j , - 0.5", "--json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)["expected"]["result"]
+    assert found == [[2, 4], [-1, 0]]
+
+
+def test_files_that_begin_with_the_mark_of_an_editor_are_read(polyfabric, tmp_path):
+    text = "import polyfabric as pf\n\n\n@pf.program(x=pf.Int(0, 3))\ndef f(x):\n    return x + 1\n"
+    (tmp_path / "own.py").write_text(text, encoding="utf-8-sig")
+    (tmp_path / "own.json").write_text('{"x": 2}', encoding="utf-8-sig")
+    done = polyfabric("run", "own.py:f", "--input", "own.json", "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["outputs"] == {"result": 3}
+
+
 def test_inputs_are_of_what_encrypts_them(polyfabric):
     common = ("run", "pbs+ks", "--params", "toy-512-k2", "--max-failure", "0", "--keys", "keys", "--input", "x=1")
     assert polyfabric(*common, "--step", "encrypt").status == 0
@@ -647,3 +670,17 @@ def test_the_cost_of_an_application_is_refused(polyfabric, program):
     done = polyfabric("run", program, "--cost")
     assert done.status == 2
     assert "--cost is" in done.err
+
+
+def test_a_built_in_program_looks_up_what_is_given(polyfabric):
+    asked = ("run", "pbs", "--params", "toy-256", "--max-failure", "0", "--json", "--batch", "8")
+    found = []
+    for given in ("0,1,2,3,4,5,6,7", "7,6,5,4,3,2,1,0"):
+        done = polyfabric(*asked, "--input", f"x={given}")
+        assert done.status == 0, done.err
+        found.append(json.loads(done.out)["outputs"]["y"])
+    assert sorted(found[0]) == list(range(8))
+    assert found[0] == found[1][::-1]
+    done = polyfabric(*asked, "--input", "x=1")
+    assert done.status == 2
+    assert "takes 8" in done.err

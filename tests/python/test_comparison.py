@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polyfabric as pf
@@ -74,6 +75,34 @@ def test_no_machine_at_all_is_an_error():
     with pytest.raises(pf.MachineError, match=r"no machine has a result.*64") as refused:
         compare("pbs", parameters="polyfabric-1-p128-t64", batch=1)
     assert all(str(refused.value).count(f"{name}: ") == 1 for name in TORUS)
+
+
+def test_a_set_that_is_none_is_told_once_for_all_machines():
+    with pytest.raises(
+        pf.MachineError, match=rf"no machine has a result; {', '.join(TORUS)}: no parameter set"
+    ) as refused:
+        compare("pbs", parameters="none", batch=1)
+    assert str(refused.value).count("no parameter set of TFHE") == 1
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_set_of_one_machine_that_is_none_ends_the_command_though_the_others_stand(polyfabric, as_json):
+    asked = ("compare", "pbs", "--machines", "strix,fpt", "--params", "strix=none,fpt=fpt-I", "--batch", "8")
+    done = polyfabric(*asked, *(["--json"] if as_json else []))
+    assert done.status == 2
+    assert 'error: --params: strix: no parameter set of TFHE is called "none"; known sets: ' in done.err
+    if as_json:
+        rows = json.loads(done.out)["machines"]
+        assert [row["machine"] for row in rows if "error" in row] == ["strix"]
+        assert rows[1]["throughput_per_s"] > 0
+    else:
+        assert re.search(r"^fpt +[\d,]+ ", done.out, re.MULTILINE)
+    # A machine that cannot hold a set has said so, and the call was right.
+    held = polyfabric(
+        "compare", "pbs", "--machines", "strix,fpt", "--params", "strix=strix-I,fpt=strix-IV-t64", "--batch", "8"
+    )
+    assert (held.status, held.err) == (0, "")
+    assert "not held" in held.out
 
 
 @pytest.mark.parametrize("name", TORUS[-1:])

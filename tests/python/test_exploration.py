@@ -10,7 +10,8 @@ from pathlib import Path
 import polyfabric as pf
 import pytest
 from polyfabric import exploration, programs
-from polyfabric.exploration import Task, axis, explore, own_axes, points
+from polyfabric.axes import axis
+from polyfabric.exploration import Task, explore, own_axes, points
 from polyfabric.schemes.options import PlanOptions
 
 FILE = Path(__file__).resolve().parents[2] / "machines" / "f1.toml"
@@ -280,7 +281,8 @@ def test_what_cannot_be_swept_is_told(polyfabric, arguments, message):
     [
         (f'"{CLUSTERS}" = [2, 4]\n"channels.hbm.count" = [1]', "has 1 and 2 values; give as many of each"),
         (f'"{CLUSTERS}" = []', f"the axis '{CLUSTERS}' has no values"),
-        ("", "the axis '' has no values"),
+        ("", "an axis is of no figure; give it one with its values"),
+        ('"units.none" = [1]', "f1 has no figure 'units.none'"),
         (f'"{CLUSTERS}" = [2]\n[[sweep]]\n"{CLUSTERS}" = [4]', f"{CLUSTERS} is on two axes"),
         (f'"{CLUSTERS}" = ["two"]', "'two' is no number"),
         (f'"{CLUSTERS}" = [nan]', f"nan or inf is no number; {CLUSTERS} takes"),
@@ -291,9 +293,10 @@ def test_a_wrong_sweep_of_a_file_is_told(tmp_path, table, message):
     text = FILE.read_text()
     before, after = text.index("[[sweep]]"), text.index("[components.ntt]")
     (tmp_path / "mine.toml").write_text(f"{text[:before]}[[sweep]]\n{table}\n\n{text[after:]}")
-    task = Task.of(str(tmp_path / "mine.toml"), ["ntt@12"])
-    with pytest.raises(pf.InputError, match=re.escape(message)):
-        explore(task, own_axes(task))
+    file = str(tmp_path / "mine.toml")
+    for use in (lambda: own_axes(Task.of(file, ["ntt@12"])), lambda: pf.machine(file)):
+        with pytest.raises(pf.MachineError, match=re.escape(f"{file}: [[sweep]]: ") + ".*" + re.escape(message)):
+            use()
 
 
 def test_a_sweep_too_large_to_end_is_told_at_once():
@@ -361,6 +364,17 @@ def test_a_key_switch_is_chosen_for_each_point_as_it_is_for_a_file_with_its_figu
         machine = pf.machines.Machine(pf.machines.load("osiris").native.changed(list(point["values"].items())))
         options = PlanOptions(machine=machine, max_failure=0.0, security=0)
         assert machine.simulate(programs.planned(name, options))["seconds"] == point["seconds"][name]
+
+
+def test_lanes_of_osiris_are_swept_alone(monkeypatch):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    key, name = "units.ntt.lanes", "multiply@12"
+    own, narrow, wide = explore(Task.of("osiris", [name]), [axis(f"{key}=256,1024")])["points"]
+    assert [point["values"][key] for point in (own, narrow, wide)] == [512.0, 256.0, 1024.0]
+    assert narrow["performance"] < own["performance"] < wide["performance"]
+    # Neither area nor power of other widths is published.
+    assert own["area_mm2"] is not None
+    assert [point["area_mm2"] for point in (narrow, wide)] == [None, None]
 
 
 def test_a_point_that_fails_makes_the_status_1_and_the_rest_is_printed(polyfabric):

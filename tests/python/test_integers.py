@@ -378,3 +378,26 @@ def test_a_vector_of_public_factors_costs_what_they_cost_alone():
     # Equal factors are one operation on all their elements, wherever these stand.
     mixed = pf.program(x=pf.SInt(9).vector(5))(lambda x: x * [-3, 100, -3, 1, 100])
     assert mixed(x=[1, 2, -3, -256, 5]) == {"result": [-3, 200, 9, -256, -12]}
+
+
+def test_a_condition_of_numpys_is_an_input_as_one_of_pythons_is():
+    count = pf.program(bits=pf.UInt(1).vector(3), wide=pf.UInt(8))(
+        lambda bits, wide: pf.sum(bits.cast(pf.UInt(8))) + wide
+    )
+    data = np.array([3, 7, 9])
+    for bits in (data > 4, [data[0] > 4, data[1] > 4, data[2] > 4], [False, True, True]):
+        assert count(bits=bits, wide=data[0] > 2) == {"result": 3}
+
+
+def test_public_values_behind_a_mask_are_none():
+    masked = np.ma.masked_array([1, 2, 3], [0, 0, 1])
+    for function in (
+        lambda x: x * masked,
+        lambda x: x < masked,
+        lambda x: pf.dot(masked, x),
+        lambda x: pf.dot(np.ma.masked_array([[1, 2, 3]], [[0, 0, 1]]), x),
+        lambda x: pf.mux(x > 1, masked, x),
+    ):
+        with pytest.raises(pf.ProgramError, match="some of the public values are masked; fill them in first"):
+            pf.program(x=pf.UInt(8).vector(3))(function)
+    assert pf.program(x=pf.UInt(8).vector(3))(lambda x: x * masked.filled(0))(x=[4, 5, 6]) == {"result": [4, 10, 0]}

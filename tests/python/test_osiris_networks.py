@@ -317,6 +317,9 @@ def test_rows_of_the_networks(monkeypatch):
     assert "20 W at most in one part" in power
     # What all multipliers do in the time of the step that is limb by limb and giant-step-centric.
     assert 0 < found["figure12.interleaving"] < 100
+    # All do as many multiplications here, so it is the time with limbs in turn over that with interleaved ones.
+    steps = [row["value"] for row in rows if row["id"] == "figure12.steps"]
+    assert found["figure12.interleaving.gain"] == pytest.approx(steps[1] / steps[2])
     assert {"table3b.resnet20.dh", "figure12.dataflow", "figure12.fusion"} <= found.keys()
     beside = [row["beside"][0] for row in rows if row["beside"] is not None]
     assert beside.count("Figure 13") == 3 * 12

@@ -44,7 +44,7 @@ FIGURES = {
     **dict.fromkeys(
         ("multiplications", "decompose", "mod_down", "keys", "diagonals", "key_bytes", "traffic_bytes"), 1e9
     ),
-    **dict.fromkeys(("utilisation", "memory_busy", "memory_waits"), 0.5),
+    **dict.fromkeys(("utilisation", "memory_busy", "memory_waits", "key_waits"), 0.5),
 }
 
 

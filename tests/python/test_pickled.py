@@ -98,6 +98,17 @@ def test_what_is_no_program_is_refused(
         restore(kind, data | changed)
 
 
+@KINDS
+def test_a_pickled_specification_is_the_same(program: pf.Program | pf.SlotProgram, inputs: dict[str, Any]) -> None:
+    specification = pf.Specification.of(program)
+    for again in (pickle.loads(pickle.dumps(specification)), copy.deepcopy(specification)):
+        assert again.to_bytes() == specification.to_bytes()
+    # One that has been used is as one that has not.
+    pf.Client(specification)
+    again = pickle.loads(pickle.dumps(specification))
+    assert pf.Client(again).encrypt(inputs).parts.keys() == inputs.keys()
+
+
 def test_what_does_not_pickle_says_what_to_do() -> None:
     @pf.program(x=pf.Int(0, 3))
     def small(x: pf.Value) -> pf.Value:

@@ -140,10 +140,11 @@ def test_a_board_of_the_game_of_life_is_calibrated(monkeypatch):
     monkeypatch.setattr(fpt.machines, "load", lambda *_: Machine())
     monkeypatch.setattr(fpt, "plan", lambda *_, **__: None)
     made = fpt.applications(None)
-    assert [each["id"] for each in made] == ["table5.fpt.with"] * 2 + ["table5.fpt.without"] * 2
+    assert [each["id"] for each in made] == ["table5.fpt.with"] * 2 + ["table5.fpt.without"] * 2 + ["section6.gates"]
+    assert made[-1]["value"] == 44
     assert {each["kind"] for each in made} == {"calibrated"}
     assert all(each["reason"].startswith("calibrated: ") for each in made)
-    assert ["host of" in each["reason"] for each in made] == [True, True, False, False]
+    assert ["host of" in each["reason"] for each in made] == [True, True, False, False, False]
 
 
 def test_figure_7_has_every_ring_and_order(monkeypatch):

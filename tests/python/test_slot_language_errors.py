@@ -37,13 +37,19 @@ REAL = [
     (lambda x: x / 0, r"a division by 0, in slot 0; correct the divisor"),
     (lambda x: x / [1, 1, 1, 0, 1, 1, 1, 1], r"a division by 0, in slot 3; .*"),
     (lambda x: x - [1, [2]], r"a public operand: its rows have different lengths; .*"),
-    (lambda x: x + ["a"] * 8, r"public operands are numbers, not list \(<U1\)"),
+    (
+        lambda x: x + ["a"] * 8,
+        r"public operands are numbers, not list \(<U1\); give integers, floats or arrays of them",
+    ),
     (lambda x: x * 10**400, r"a public operand: an integer is beyond the range of floating-point numbers; scale it"),
     (
         lambda x: x + np.ma.masked_array(X, X > 0),
         r"a public operand: some of its values are masked; fill them in first",
     ),
-    (lambda x: np.array([["a"] * 8] * 8) @ x, r"public operands are numbers, not ndarray \(<U1\)"),
+    (
+        lambda x: np.array([["a"] * 8] * 8) @ x,
+        r"public operands are numbers, not ndarray \(<U1\); give integers, floats or arrays of them",
+    ),
     (lambda x: np.zeros((0, 8)) @ x, r"@ takes a vector or a matrix of public numbers, not 0 x 8"),
     (
         lambda x: x.reshape(2, -1) @ x,
@@ -148,7 +154,7 @@ def test_a_declaration_that_is_none(make, message):
         ({"x": [np.nan] * 8}, r"square: input 'x' holds a value that is not finite; correct the data"),
         (
             {"x": ["1"] * 8},
-            r"square: input 'x' holds np\.str_\('1'\), but real x 8 is needed; give numbers of that type",
+            r"square: input 'x' holds '1', but real x 8 is needed; give numbers of that type",
         ),
     ],
 )

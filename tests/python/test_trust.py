@@ -193,6 +193,11 @@ def test_circuit_privacy_without_room_is_refused() -> None:
         weighed.cost(circuit_privacy=59)
     with pytest.raises(pf.InputError, match=r"circuit_privacy='much' is no number"):
         weighed.run({"x": [1, 3]}, circuit_privacy="much")  # type: ignore[arg-type]
+    # A server is not told that its key is another program's.
+    key = pf.Client(pf.Specification.of(weighed)).evaluation_key
+    for bits, words in ((-1, "-1 bits of circuit privacy are not to be had; ask for 0 to 60"), ("much", "as 10")):
+        with pytest.raises(pf.InputError, match=f"{words}$"):
+            pf.Server(weighed, key, circuit_privacy=bits)  # type: ignore[arg-type]
     with pytest.raises(pf.InputError, match=r"circuit_privacy=4 \(--circuit-privacy\) is for programs of TFHE"):
         pf.Specification.of(squares, circuit_privacy=4)
 

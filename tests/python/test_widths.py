@@ -32,6 +32,15 @@ def test_sums_of_results_are_right_with_the_file_that_widths_writes(name, polyfa
     assert found["machine"]["parameters"] == SET
 
 
+def test_a_machine_file_has_a_name_by_which_commands_know_it(polyfabric, monkeypatch, tmp_path):
+    monkeypatch.setattr("polyfabric.machines.load", lambda *_: pytest.fail("a machine is read"))
+    for name in ("wide.txt", "wide"):
+        done = polyfabric("widths", "--params", SET, "--machine", "strix", "--out", name)
+        assert done.status == 2
+        assert f"{name}: a machine file is known by the end of its name; name it wide.toml" in done.err
+        assert not (tmp_path / name).exists()
+
+
 def with_width(bits: int) -> str:
     """FPT's file with a forward transform of so many bits."""
     text = (FILES / "fpt.toml").read_text()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 from call_remedies import ELEMENTS, NUMBERS, REALS, SET, call, written
-from polyfabric import comparison, exploration, files, machines, statements
+from polyfabric import axes, comparison, exploration, files, machines, statements
 from polyfabric.apps import ckks_bootstrapping, life
 from polyfabric.apps.database import store
 from polyfabric.apps.digits import classify
@@ -29,7 +29,7 @@ def explored(
     axis: str = AXIS, *, machine: str = "strix", program: str = PBS, results: Path | None = None, **more: Any
 ) -> pf.Report:
     task = exploration.Task.of(machine, (program,), 8)
-    return exploration.explore(task, [exploration.axis(axis)], results=results, jobs=1, **more)
+    return exploration.explore(task, [axes.axis(axis)], results=results, jobs=1, **more)
 
 
 @cache
@@ -52,6 +52,12 @@ def unpriced(folder: Path) -> str:
     return str(written(folder / "own.toml", text.replace("energy = { value = 3.92", 'energy = { value = "unknown"')))
 
 
+def unswept(folder: Path) -> str:
+    """The same with an axis of nothing."""
+    text = Path(own_machine(folder, swept=False)).read_text(encoding="utf-8")
+    return str(written(folder / "own.toml", f"{text}\n[[sweep]]\n"))
+
+
 def cramped(folder: Path) -> str:
     """The same with a local scratchpad of no ciphertext."""
     text = Path(own_machine(folder)).read_text(encoding="utf-8")
@@ -59,8 +65,8 @@ def cramped(folder: Path) -> str:
     return str(written(folder / "own.toml", text[:local] + re.sub(r"value = \d+", "value = 1", text[local:], count=1)))
 
 
-def swept_by(axes: list[exploration.Axis]) -> pf.Report:
-    return exploration.explore(exploration.Task.of("strix", (PBS,), 8), axes, jobs=1)
+def swept_by(given: list[axes.Axis]) -> pf.Report:
+    return exploration.explore(exploration.Task.of("strix", (PBS,), 8), given, jobs=1)
 
 
 def compiled() -> machines.MappedSlots:
@@ -104,20 +110,18 @@ SWEEPS = [
     call(
         lambda at: exploration.own_axes(exploration.Task.of(own_machine(at, swept=False), (PBS,))),
         "name axes with --axis KEY=V1,V2,..",
-        lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([exploration.axis("units.core.count=4,2")]),
+        lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([axes.axis("units.core.count=4,2")]),
     ),
     call(lambda _: explored("units.core.count"), "is not KEY=V1,V2,..", lambda _: swept()),
     call(
         lambda _: explored("units.core.count=8,4;channels.hbm.stacks=1"),
         "give as many of each",
-        lambda _: exploration.axis("units.core.count=8,4;channels.hbm.stacks=1,2"),
+        lambda _: axes.axis("units.core.count=8,4;channels.hbm.stacks=1,2"),
     ),
     call(
-        lambda _: exploration.axis(f"{next(iter(exploration.EXCHANGES))}=none"),
+        lambda _: axes.axis(f"{next(iter(axes.EXCHANGES))}=none"),
         "; take ",
-        lambda _: [
-            exploration.axis(f"{key}={value}") for key, known in exploration.EXCHANGES.items() for value in known
-        ],
+        lambda _: [axes.axis(f"{key}={value}") for key, known in axes.EXCHANGES.items() for value in known],
     ),
     call(lambda _: explored("units.core.count=many"), "takes numbers", lambda _: swept()),
     call(
@@ -128,20 +132,24 @@ SWEEPS = [
     call(
         lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([{"channels.key_bus.multicast": [1.0]}]),
         "give true or false on its axis",
-        lambda at: exploration.Task.of(own_machine(at), (PBS,)).own(
-            [exploration.axis("channels.key_bus.multicast=true")]
-        ),
+        lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([axes.axis("channels.key_bus.multicast=true")]),
     ),
     call(
-        lambda _: exploration.axis("units.core.count=8;units.core.count=4"),
+        lambda _: axes.axis("units.core.count=8;units.core.count=4"),
         "give all of its values at once",
-        lambda _: exploration.axis("units.core.count=8,4"),
+        lambda _: axes.axis("units.core.count=8,4"),
     ),
     call(
         lambda _: swept_by([{"units.core.count": [8.0]}, {"units.core.count": [4.0]}]),
         "give all of its values on one",
         lambda _: swept(),
     ),
+    call(
+        lambda at: machines.load(unswept(at)),
+        "own.toml: [[sweep]]: an axis is of no figure; give it one with its values, or leave it out",
+        lambda at: machines.load(own_machine(at)),
+    ),
+    call(lambda _: swept_by([{}]), "give it one with its values, or leave it out", lambda _: swept_by([])),
     call(lambda _: swept_by([{"units.core.count": []}]), "give some, or leave it out", lambda _: swept_by([])),
     call(
         lambda _: swept_by([{"units.core.count": [1.0 / number for number in range(1, 200_000)]}]),
@@ -149,9 +157,9 @@ SWEEPS = [
         lambda _: swept(),
     ),
     call(
-        lambda at: exploration.Task.of(unpriced(at), (PBS,)).own([exploration.axis("channels.hbm.energy=4")]),
+        lambda at: exploration.Task.of(unpriced(at), (PBS,)).own([axes.axis("channels.hbm.energy=4")]),
         "give it one in the machine file",
-        lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([exploration.axis("channels.hbm.energy=4")]),
+        lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([axes.axis("channels.hbm.energy=4")]),
     ),
     call(
         lambda at: explored("units.core.count=2", machine=cramped(at)),
@@ -359,4 +367,18 @@ STATEMENTS = [
     call(lambda _: stated(outputs=()), "give it one with Output(..)", lambda _: stated()),
 ]
 
-TOOLS = [*SWEEPS, *COMPARISONS, *COMPILED, *REPORTS, *APPLICATIONS, *STATEMENTS]
+
+@pf.program(x=pf.Int(0, 63))
+def wide(x: pf.Value) -> pf.Value:
+    return pf.lookup(x, abs)
+
+
+SERVERS = [
+    call(
+        lambda _: pf.Server(wide, pf.Client(pf.Specification.of(ELEMENTS)).evaluation_key),
+        "if that was made for another program, bring the key of a client of wide",
+        lambda _: pf.Server(wide, pf.Client(pf.Specification.of(wide)).evaluation_key),
+    ),
+]
+
+TOOLS = [*SWEEPS, *COMPARISONS, *COMPILED, *REPORTS, *APPLICATIONS, *STATEMENTS, *SERVERS]

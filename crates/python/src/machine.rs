@@ -106,7 +106,10 @@ impl PyMachine {
             let file = path.display().to_string();
             return Err(Failure::new(Kind::Machine, DescriptionError::Size { file }).into());
         }
-        Ok(String::from_utf8(bytes).map_err(|error| unreadable(&error))?)
+        Ok(String::from_utf8(bytes).map_err(|error| {
+            let message = format!("{}: no text in UTF-8 ({error}); write it in that encoding", path.display());
+            Failure::new(Kind::Machine, message)
+        })?)
     }
 
     /// The machine that `text` describes, from a file called `file`, with `choices` of (fact, option).

@@ -15,3 +15,4 @@ pub mod rns;
 pub mod serial;
 pub mod set_file;
 pub mod tfhe;
+pub mod toml_text;

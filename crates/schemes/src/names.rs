@@ -3,7 +3,9 @@
 /// A hint: the scheme that has `given`, of `(scheme, names)`; else up to three of one's own `names` close to it, or all of them.
 pub(crate) fn nearest_names(given: &str, names: &[&str], (scheme, others): (&str, &[&str])) -> String {
     if others.contains(&given) {
-        return format!("it is one of {scheme}");
+        return format!(
+            "it is one of {scheme}; name one of the program's own scheme (polyfabric params --scheme tfhe, ckks or bgv)"
+        );
     }
     let mut by_distance: Vec<_> = names.iter().map(|&name| (edit_distance(given, name), name)).collect();
     by_distance.sort();

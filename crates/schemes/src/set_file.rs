@@ -30,6 +30,7 @@ use std::path::Path;
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::toml_text::fault;
 use crate::{bgv, ckks};
 
 /// Most bytes of a file: every field of the longest chain, twice over.
@@ -169,8 +170,7 @@ pub fn parse(file: &str, text: &str) -> Result<ParameterSet, SetFileError> {
     if text.len() > LARGEST_FILE {
         return Err(SetFileError::Size { file: file() });
     }
-    let form =
-        |error: toml::de::Error| SetFileError::Form { file: file(), cause: error.to_string().trim_end().to_owned() };
+    let form = |error| SetFileError::Form { file: file(), cause: fault(&error, text) };
     match toml::from_str(text).map_err(form)? {
         Written { ckks: Some(literal), bgv: None } => {
             let set = ckks::Parameters::check(&literal).map_err(|cause| SetFileError::Ckks { file: file(), cause })?;

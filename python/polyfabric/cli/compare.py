@@ -8,7 +8,7 @@ import click
 
 from ..comparison import BATCH, OWN, WIDTHS
 from ..comparison import compare as compared
-from ..errors import InputError
+from ..errors import InputError, ParameterError
 from ..language.types import MOST_ELEMENTS
 from ..progress import bars
 from . import places
@@ -96,12 +96,17 @@ def compare(
         report.plot(plot)
     if folder is not None:
         report.save(folder)
+    data = report.to_dict()
     if as_json:
-        print_json(report.to_dict())
-        return
-    report.print(out())
-    for path in filter(None, (plot, folder)):
-        out().print(f"\nwritten: {path}")
+        print_json(data)
+    else:
+        report.print(out())
+        for path in filter(None, (plot, folder)):
+            out().print(f"\nwritten: {path}")
+    # The other machines stand, and the call was wrong all the same.
+    wrong = next((row for row in data["machines"] if row.get("set_refused")), None)
+    if wrong is not None:
+        raise ParameterError(f"--params: {wrong['machine']}: {wrong['error']}")
 
 
 def _by_machine(text: str | None) -> str | dict[str, str] | None:

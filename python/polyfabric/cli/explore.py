@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from ..exploration import EXCHANGES, Task, axis, own_axes
+from ..axes import EXCHANGES, axis
+from ..exploration import Task, own_axes
 from ..exploration import explore as swept
 from ..language.types import MOST_ELEMENTS
 from ..progress import bars

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -111,7 +112,8 @@ def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 
 
 def _numbers(name: str, text: str) -> complex | list[complex]:
     try:
-        numbers = [complex(part.replace(" ", "")) for part in text.split(",")]
+        # Space around a sign is none between two numbers.
+        numbers = [complex(re.sub(r"\s*([+-])\s*", r"\1", part.strip())) for part in text.split(",")]
     except ValueError as error:
         raise _unread(name, text, "numbers") from error
     if all(number.imag == 0 for number in numbers):

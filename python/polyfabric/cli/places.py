@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..errors import FileError
 from ..files import expect_file, expect_folder
 
 
@@ -13,6 +14,14 @@ def file(_context: click.Context, _option: click.Parameter, path: Path | None) -
     """A file that can be written."""
     if path is not None:
         expect_file(path)
+    return path
+
+
+def machine_file(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """A file that can be written, with a name by which commands know a machine file."""
+    file(context, option, path)
+    if path is not None and path.suffix != ".toml" and not path.is_char_device() and not path.is_fifo():
+        raise FileError(f"{path}: a machine file is known by the end of its name; name it {path.stem}.toml")
     return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -165,82 +166,120 @@ def simulate(
     machine = load(machine_name, readings)
     if (cause := machine.native.area_cause()) is not None:
         warning_line(f"{machine_name}: area, power and energy are unknown: {cause}")
-    if schedule is not None and program not in programs.ROUNDS:
-        of_rounds = ", ".join(programs.ROUNDS)
-        raise InputError(
-            f"--schedule is of programs of many rounds that are alike ({of_rounds}); leave it out for {program}"
-        )
-    if schedule != "folded" and program in programs.ONLY_ROUNDS and schedule is not None:
-        raise InputError(f"{program} is too long for a schedule without loops; leave --schedule out")
+    _expect_rounds(program, schedule)
+    asked = _Asked(timeline, folder, stream_file, save_file, show_groups, show_operations, show_steps)
     if program in programs.ROUNDS and schedule != "flat":
+        shorter = schedule == "shorter"
         flat = {
             "--batch": batch,
-            "--streams": stream_file,
-            "--groups": show_groups,
-            "--operations": show_operations,
-            "--steps": show_steps,
+            **asked.of_streams(),
+            **asked.of_plans(),
             "--key-switch": key_switch,
             "--save": save_file,
             "--load": load_file,
             "--max-failure": max_failure,
             **{f"--{name.replace('_', '-')}": choice for name, choice in choices.items()},
-            **({"--timeline": timeline, "--report": folder} if schedule == "shorter" else {}),
+            **(asked.of_reports() if shorter else {}),
         }
-        written = {"--timeline": timeline, "--report": folder}
-        shorter = schedule == "shorter"
+        written = asked.of_reports()
         folded(program, parameters, machine, flat, written, security=security, shorter=shorter, as_json=as_json)
         return
     options = PlanOptions(
         parameters=parameters, machine=machine, max_failure=max_failure, security=security, key_switch=key_switch
     )
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
-        planned = _planned(program, options, batch, {"--operations": show_operations, "--steps": show_steps})
+        planned = _planned(program, options, batch, asked.of_plans())
         if isinstance(planned, ElementPlan):
-            of_slots = {
-                "--streams": stream_file,
-                "--groups": show_groups,
-                "--operations": show_operations,
-                "--steps": show_steps,
-                "--save": save_file,
-            }
-            for option in (option for option, given in of_slots.items() if given):
-                raise InputError(f"{option} is of programs on slots, but {program} is of TFHE; leave it out")
-        if load_file is not None:
-            mapped: Mapped = machine.load(planned, load_file, **choices)
-        else:
-            mapped = machine.map(planned, **choices)
+            asked.expect_nothing_of_slots(program)
+        mapped: Mapped = (
+            machine.map(planned, **choices) if load_file is None else machine.load(planned, load_file, **choices)
+        )
         report = mapped.report()
-        groups: list[dict[str, Any]] = []
-        if isinstance(mapped, MappedSlots):
-            groups = mapped.groups() if show_groups else []
-            if stream_file is not None:
-                mapped.write_streams(stream_file)
-            if save_file is not None:
-                mapped.save(save_file)
-        if timeline is not None:
-            report.timeline(timeline)
-        if folder is not None:
-            report.save(folder)
+        groups = mapped.groups() if show_groups and isinstance(mapped, MappedSlots) else []
+        asked.write(mapped, report)
     on_slots = planned if isinstance(planned, SlotPlan) else None
     if as_json:
         print_json(_data(report, on_slots, groups if show_groups else None, show_operations, show_steps))
-        return
+    else:
+        _show(report, on_slots, groups, asked)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be written and shown beside the report itself."""
+
+    timeline: Path | None
+    folder: Path | None
+    streams: Path | None
+    save: Path | None
+    groups: bool
+    operations: bool
+    steps: bool
+
+    def of_reports(self) -> dict[str, Path | None]:
+        """Options of the report's own files."""
+        return {"--timeline": self.timeline, "--report": self.folder}
+
+    def of_streams(self) -> dict[str, Path | bool | None]:
+        """Options of what a compiler makes."""
+        return {"--streams": self.streams, "--groups": self.groups}
+
+    def of_plans(self) -> dict[str, bool]:
+        """Options of plans on slots, whatever machine they are for."""
+        return {"--operations": self.operations, "--steps": self.steps}
+
+    def expect_nothing_of_slots(self, program: str) -> None:
+        """Refuses the options that a program of TFHE has nothing for."""
+        of_slots = {**self.of_streams(), **self.of_plans(), "--save": self.save}
+        for option in (option for option, given in of_slots.items() if given):
+            raise InputError(f"{option} is of programs on slots, but {program} is of TFHE; leave it out")
+
+    def write(self, mapped: Mapped, report: Report) -> None:
+        """Writes every file."""
+        if isinstance(mapped, MappedSlots):
+            if self.streams is not None:
+                mapped.write_streams(self.streams)
+            if self.save is not None:
+                mapped.save(self.save)
+        if self.timeline is not None:
+            report.timeline(self.timeline)
+        if self.folder is not None:
+            report.save(self.folder)
+
+    def written(self) -> list[Path]:
+        """The files, in the order in which they are told."""
+        return [path for path in (self.timeline, self.folder, self.streams, self.save) if path is not None]
+
+
+def _expect_rounds(program: str, schedule: str | None) -> None:
+    """Refuses a kind of schedule that the program has not."""
+    if schedule is not None and program not in programs.ROUNDS:
+        of_rounds = ", ".join(programs.ROUNDS)
+        raise InputError(
+            f"--schedule is of programs of many rounds that are alike ({of_rounds}); leave it out for {program}"
+        )
+    if schedule not in (None, "folded") and program in programs.ONLY_ROUNDS:
+        raise InputError(f"{program} is too long for a schedule without loops; leave --schedule out")
+
+
+def _show(report: Report, planned: SlotPlan | None, groups: list[dict[str, Any]], asked: _Asked) -> None:
+    """Prints the report, and what else is asked for."""
     report.print(out())
-    if on_slots is not None:
-        if on_slots.key_switch is not None:
+    if planned is not None:
+        if planned.key_switch is not None:
             out().print()
-            on_slots.key_switch.print(out())
-        if show_operations:
-            _operations(out(), on_slots)
-        if show_steps:
-            steps(out(), on_slots.facts["steps"])
-    if show_groups:
+            planned.key_switch.print(out())
+        if asked.operations:
+            _operations(out(), planned)
+        if asked.steps:
+            steps(out(), planned.facts["steps"])
+    if asked.groups:
         table = grid("hint", "operations", "instructions")
         for group in groups:
             table.add_row(group["hint"] or "-", f"{group['operations']:,}", f"{group['instructions']:,}")
         out().print()
         print_table(out(), table)
-    for path in filter(None, (timeline, folder, stream_file, save_file)):
+    for path in asked.written():
         out().print(f"\nwritten: {path}")
 
 

@@ -36,7 +36,7 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
     "--out",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
-    callback=places.file,
+    callback=places.machine_file,
     metavar="FILE.toml",
     help="Write the machine's file with these widths.",
 )

@@ -16,7 +16,7 @@ from ..errors import ProgramError
 from .indices import picked
 from .instead import BRANCHES, INTEGERS, TEXTS, Absences, membership, written
 from .numpy_calls import NumpyCalls
-from .place import place, refuse, whole
+from .place import expect_unmasked, place, refuse, whole
 from .types import MOST_BITS, IntegerType, SInt, TextType, UInt, narrowest, text_bytes
 
 if TYPE_CHECKING:
@@ -591,6 +591,7 @@ def dot(a: Integer | Public, b: Integer | Public) -> Integer:
         raise refuse(f"a product of vectors, but an operand is a single {value.kind}; use *")
     if isinstance(other, Integer) or np.ndim(cast(Any, other)) < 2:
         return _weighted(value, other)
+    expect_unmasked(other)
     matrix = np.asarray(other)
     rows = matrix if a is other else matrix.T
     if matrix.ndim > 2 or rows.shape[1] != value.kind.length:

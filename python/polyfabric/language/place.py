@@ -66,6 +66,12 @@ def refuse(message: str) -> ProgramError:
     return ProgramError(f"{file}:{line}: {message}")
 
 
+def expect_unmasked(values: object) -> None:
+    """Refuses public numbers some of which are behind a mask of numpy's: there is some number, which nobody gave."""
+    if np.ma.is_masked(values):
+        raise refuse("some of the public values are masked; fill them in first")
+
+
 _Made = TypeVar("_Made")
 
 

@@ -171,6 +171,11 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
     for parameter, own in written.items():
         # One with a default is a public number, a table or the like, where no type is given.
         if parameter not in inputs and own.default is inspect.Parameter.empty:
+            if parameter in ("self", "cls") and parameter == parameters[0]:
+                raise refuse(
+                    f"{function.__name__}: parameter {parameter!r} is that of a method, and a program has encrypted values alone; write a "
+                    "function outside of the class"
+                )
             raise refuse(
                 f"{function.__name__}: parameter {parameter!r} has no type; write @pf.program({parameter}=pf.Int(0, 7), ..)"
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .place import refuse
+from .place import expect_unmasked, refuse
 from .types import FARTHEST, MOST_BITS, MOST_CAST
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _WIDEST_TABLE = 1 << 17
 
 def integers(values: object) -> NDArray[np.int64]:
     """`values` as an integer array; a float or a string is refused, and what no operation of small values takes."""
+    expect_unmasked(values)
     try:
         array = np.asarray(values)
     except ValueError:

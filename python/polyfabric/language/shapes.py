@@ -38,6 +38,9 @@ def expect_numbers(program: str, name: str, given: object, kind: Type | IntegerT
     ):
         wanted = "give one number" if kind.scalar else f"give a list or an array of {kind.length} numbers"
         raise InputError(f"{program}: input {name!r} is {shown(given)}, but {kind} is needed; {wanted}")
+    if np.ma.is_masked(given):
+        # Behind the mask is some number, which nobody gave.
+        raise InputError(f"{program}: input {name!r}: some of its values are masked; fill them in first")
 
 
 def expect_count(program: str, name: str, found: int, kind: Type | IntegerType | SlotType) -> None:

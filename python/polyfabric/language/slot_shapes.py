@@ -81,8 +81,9 @@ class SlotShapes:
         if kind.kind != "residue" and values.dtype.kind in "biu":
             values = values.astype(float)
         if values.dtype == object or not np.issubdtype(values.dtype, taken):
-            remedy = "scale and round it first" if kind.kind == "residue" else "give numbers of that type"
-            held = str(values.dtype) if values.dtype.kind in "fc" else shown(values[0])
+            numeric = values.dtype.kind in "fc"
+            remedy = "scale and round it first" if numeric and kind.kind == "residue" else "give numbers of that type"
+            held = str(values.dtype) if numeric else shown(values.tolist()[0])
             raise InputError(f"{self.name}: input {name!r} holds {held}, but {kind} is needed; {remedy}")
         expect_count(self.name, name, len(values), kind)
         if not np.all(np.isfinite(values)):

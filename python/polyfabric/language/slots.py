@@ -84,7 +84,9 @@ class SlotTracer(Asked):
         except ValueError as problem:
             raise refuse(f"a public operand: {problem}") from None
         if numbers.dtype.kind not in "biufc":
-            raise refuse(f"public operands are numbers, not {type(given).__name__} ({numbers.dtype})")
+            raise refuse(
+                f"public operands are numbers, not {type(given).__name__} ({numbers.dtype}); give integers, floats or arrays of them"
+            )
         if self.modulus is not None and numbers.dtype.kind not in "biu":
             raise refuse(f"BGV computes on integers, not on {numbers.dtype}; scale and round them first")
         return numbers

@@ -12,7 +12,7 @@ import numpy as np
 from .._native import ElementType
 from ..errors import shown
 from .instead import AbsentError
-from .place import placed, refuse, whole
+from .place import expect_unmasked, placed, refuse, whole
 
 MOST_ELEMENTS = 1 << 24
 """Of a vector of TFHE, where each is a ciphertext."""
@@ -151,7 +151,8 @@ class IntegerType(ElementKind):
     def digits(self, value: object) -> list[int]:
         """The digits of one value, least significant first."""
         lo, hi = self.bounds
-        number = whole(f"a value of {self}", value)
+        # A condition of numpy's is one of Python's.
+        number = whole(f"a value of {self}", bool(value) if isinstance(value, np.bool_) else value)
         if not lo <= number <= hi:
             raise refuse(
                 f"{number} is no {self.of(1, scalar=True)}, which goes from {lo} to {hi}; give one, or a wider type"
@@ -168,6 +169,7 @@ class IntegerType(ElementKind):
         """Values as they are given for this type, one by one."""
         if isinstance(values, int | np.integer):
             return [values]
+        expect_unmasked(values)
         return list(np.asarray(values, dtype=object).reshape(-1))
 
     def given(self, flat: Sequence[Sequence[int]]) -> int | list[int] | str:

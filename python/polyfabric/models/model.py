@@ -67,6 +67,18 @@ class ModelRun:
     keys: Keys = field(repr=False)
 
 
+def table(what: str, rows: object) -> Floats:
+    """Rows as an array of real numbers, all of which somebody gave."""
+    if np.ma.is_masked(rows):
+        raise InputError(f"{what}: some values of the rows are masked; fill them in first")
+    if np.iscomplexobj(rows):
+        raise InputError(f"{what}: the rows have imaginary parts, which no model reads; give real numbers")
+    try:
+        return np.asarray(rows, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: the rows are no table of numbers; encode categories as numbers first") from None
+
+
 class Model(ABC):
     """A model of scikit-learn or ONNX that predicts on encrypted rows. Made by `pf.from_sklearn` and `pf.from_onnx`."""
 
@@ -162,18 +174,13 @@ class Model(ABC):
 
     def checked(self, rows: Rows) -> Floats:
         """Rows as an array of finite numbers, of as many features as the model has."""
-        try:
-            given = np.asarray(rows, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"{self.name}: the rows are no table of numbers; encode categories as numbers first"
-            ) from None
+        given = table(self.name, rows)
         if given.ndim == 1 and given.size == self.features:
             given = given.reshape(1, -1)
         if given.ndim > 2:
             given = given.reshape(len(given), -1)
         if given.ndim != 2 or given.shape[1] != self.features or not len(given):
-            shape = " x ".join(map(str, np.shape(rows)))
+            shape = " x ".join(map(str, np.shape(rows))) or "one value"
             raise InputError(f"{self.name}: the rows are {shape}, but the model takes rows x {self.features} features")
         if not np.isfinite(given).all():
             row = int(np.argwhere(~np.isfinite(given))[0][0])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..errors import FileError, InputError, ProgramError
 from .choices import Core, Options, encrypted, expect_classes
 from .forest import Ensemble, Tree
+from .model import table
 from .network import Layer, Network
 from .reading import Link, Reading
 
@@ -134,10 +135,7 @@ def from_onnx(
     the end is left to the client. Needs the package `onnx`.
     """
     graph = _Graph.load(model)
-    try:
-        data = np.asarray(rows, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("from_onnx: the rows are no table of numbers; encode categories as numbers first") from None
+    data = table("from_onnx", rows)
     if data.ndim < 2 or data.size != len(data) * prod(graph.shape) or len(data) < 2:
         raise InputError(
             f"from_onnx: the rows are {' x '.join(map(str, data.shape)) or 'one number'}, but the model's input {graph.input!r} takes rows "

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, ProgramError
 from .choices import Core, Options, encrypted, expect_classes
 from .forest import Ensemble, Tree
-from .model import Model
+from .model import Model, table
 from .network import ACTIVATIONS, Layer, Network
 from .reading import Link, Reading
 
@@ -120,7 +120,9 @@ def from_sklearn(
         core = _after(step, core)
     wanted = core.inputs if isinstance(core, Network) else core.features
     if data.shape[1] != wanted:
-        raise InputError(f"from_sklearn: the rows have {data.shape[1]} columns, but {name} was fitted on {wanted}")
+        raise InputError(
+            f"from_sklearn: the rows have {data.shape[1]} columns, but {name} was fitted on {wanted}; give these"
+        )
     if isinstance(core, Ensemble):
         core = _with_base(core, own, transformers, data)
     _expect_same(name, core, reading, model, data)
@@ -129,10 +131,7 @@ def from_sklearn(
 
 
 def _table(rows: object) -> Floats:
-    try:
-        data = np.asarray(rows, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("from_sklearn: the rows are no table of numbers; encode categories as numbers first") from None
+    data = table("from_sklearn", rows)
     if data.ndim != 2 or len(data) < 2:
         raise InputError(
             f"from_sklearn: the rows are an array of {' x '.join(map(str, data.shape)) or 'no dimension'}; give the training data, rows x features"

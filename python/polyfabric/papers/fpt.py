@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from .. import machines
-from ..apps.life import life
+from ..apps.life import SIZE, life
 from ..errors import Error, SecurityWarning
 from ..execution import plan
 from ..progress import ProgressHook
@@ -16,6 +16,7 @@ _LINK = "host link of 50 us each way"
 _HOST = "host of 3.2e9 operations a second"
 _OURS = "a program of ours of section 6.3's 44 gates a cell: which of them wait for which the paper does not print"
 _KNOWN = "this board's time, which was known when the program was written"
+_GATES = f"calibrated: the program's look-ups over its cells. {_OURS}, and it was written to have as many"
 _BOARDS = (
     ("with", "fpt-I", [f"calibrated: section 6.3's key switches and throughput give {_KNOWN}", _OURS, _LINK, _HOST]),
     ("without", "fpt-I-one-key", [f"calibrated: TFHE-rs' time and section 6.3's speed-up give {_KNOWN}", _OURS, _LINK]),
@@ -32,6 +33,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """A board update with and without a key switch, by either reading of how the host calls the card."""
     work = [(cell, name, why, kernels) for cell, name, why in _BOARDS for kernels in _KERNELS]
     rows = []
+    gates = 0.0
     for done, (cell, name, why, kernels) in enumerate(work):
         if progress is not None:
             progress(f"simulate life with {name}, kernels {kernels}", done, len(work))
@@ -50,4 +52,5 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
             f"the schedule of {report['operations']:,} look-ups of 44 gates a cell, each waiting for what it reads"
         )
         rows.append(calibrated(f"table5.fpt.{cell}", report["seconds"], "; ".join([*why, made_of]), place))
-    return rows
+        gates = report["operations"] / SIZE**2
+    return [*rows, calibrated("section6.gates", gates, _GATES)] if gates else rows

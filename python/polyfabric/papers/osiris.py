@@ -37,6 +37,7 @@ from .osiris_roofline import (
     no_point,
     roofline,
 )
+from .osiris_statements import statements
 from .osiris_steps import figure_11
 from .osiris_timing import CHAIN_IV, HOISTING, planned, unwarned
 from .rows import calibrated, failed, predicted
@@ -77,6 +78,13 @@ _STAGES = "a stage of each kind is scheduled once, and what passes between stage
 
 _FASTER = Choice("4 TB/s", readings=("bandwidth=4TB",))
 """Of bootstrapping, beside the choices: the paper's third bandwidth."""
+
+_WAITS = {
+    ("bootstrap", "nh", "1TB"): "section7.none.waits",
+    ("bootstrap", "dh", "1TB"): "section7.stalls.1",
+    ("bootstrap", "dh", "2TB"): "section7.stalls.2",
+}
+"""Cells of how long a program waits for memory, by program, column and bandwidth."""
 
 _NAMES = {
     "bootstrap": "Bootstrap",
@@ -196,12 +204,10 @@ def _cell(
             else calibrated(cell, seconds, f"{why}; {reason}")
         )
         rows = [made, *rows]
-        if name == "bootstrap" and column == "dh":
-            stalls = 100 * _waiting(report)
-            reason = (
-                "share of the NTT units' time that waits for memory: for keys, or for a diagonal that comes behind them"
-            )
-            rows.append(predicted(f"section7.stalls.{bandwidth[0]}", stalls, reason, readings=readings))
+        waits = _WAITS.get((name, column, bandwidth))
+        if waits is not None:
+            counted = [*readings, osiris_timing.FOR_KEYS] if waits.startswith("section7.stalls") else readings
+            rows.append(predicted(waits, 100 * _waiting(report), _waited(report), readings=counted))
         return rows
 
     return row
@@ -310,8 +316,19 @@ def _waiting(report: dict[str, Any]) -> float:
     return (cycles["key_switch_key"] + cycles["other_transfer"]) / sum(cycles.values())
 
 
+def _waited(report: dict[str, Any]) -> str:
+    """What that is of, and how far memory and NTT units are at work."""
+    cycles, traffic, busy = report["stalls"], report["traffic_bytes"], report["utilisation"]
+    keys = (traffic["hints"] + traffic["hints_again"]) / max(traffic["total"], 1)
+    return (
+        f"{osiris_timing.waits(cycles['key_switch_key'] / sum(cycles.values()), keys)}; memory is at work {busy['hbm']:.0%} of the time, the NTT units "
+        f"{busy['ntt']:.0%}"
+    )
+
+
 def _ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What follows of several rows: gains of double hoisting and of bandwidth, the fastest hoisting, counts of multiplications, ends of figure 13."""
+    """What follows of several rows: gains of double hoisting and of bandwidth, the fastest hoisting, counts of multiplications, ends of figure 13, and what
+    the text says in words."""
     cells = {row["id"]: row for row in rows if row["beside"] is None}
     found = {cell: row["value"] for cell, row in cells.items()}
     gains = []
@@ -321,7 +338,7 @@ def _ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             reason = f"{none:.3g} ms without hoisting, {double:.3g} ms with double hoisting"
             gains.append(predicted(f"section7.gain.{bandwidth}", none / double, reason, readings=[_CHAIN]))
     fastest = _fastest(cells)
-    return gains + fastest + _faster(fastest) + _fewer(rows) + least_and_most(rows)
+    return gains + fastest + _faster(fastest) + _fewer(rows) + least_and_most(rows) + statements(rows, _CHAIN)
 
 
 def _faster(fastest: list[dict[str, Any]]) -> list[dict[str, Any]]:

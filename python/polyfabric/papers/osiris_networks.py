@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import ceil, sqrt
 from typing import Any
 
 from .. import machines, rounds
@@ -105,11 +104,8 @@ class Timed:
 
 
 def _with_lanes(machine: machines.Machine, lanes: int) -> machines.Machine:
-    """The machine with so many lanes, and with key generators that keep up with them: groups of 128 numbers a cycle, for two numbers a lane and for chance."""
-    groups = ceil((2 * lanes + 8 * sqrt(2 * lanes)) / 128)
-    return machines.Machine(
-        machine.native.changed([("units.ntt.lanes", float(lanes)), ("units.key_generator.groups", float(groups))])
-    )
+    """The machine with so many lanes, and with what follows of them."""
+    return machines.Machine(machine.native.changed([("units.ntt.lanes", float(lanes))]))
 
 
 @cache
@@ -303,6 +299,8 @@ def _dataflow() -> list[Row]:
     )
     counted = [TWO_A_BUTTERFLY, ALL_MULTIPLIERS]
     rows.append(predicted("figure12.interleaving", use[0], reason, readings=counted))
+    words = f"{use[1]:.4g} % with interleaved limbs, {use[0]:.4g} % limb by limb"
+    rows.append(predicted("figure12.interleaving.gain", use[1] / use[0], words, readings=[TWO_A_BUTTERFLY]))
     share = 100 * (1 - whole.seconds / interleaved.seconds)
     reason = f"{1e3 * interleaved.seconds:.4g} ms with two divisions, {1e3 * whole.seconds:.4g} ms with one"
     return [*rows, predicted("figure12.fusion", share, reason)]

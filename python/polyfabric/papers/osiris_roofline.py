@@ -77,6 +77,11 @@ class Multiplications:
         return self.all / (self.lanes * MULTIPLIERS * CLOCK * seconds)
 
 
+def ridge(bandwidth: str, lanes: int = LANES) -> float:
+    """Multiplications a byte at which memory and multipliers are both at work all the time."""
+    return lanes * MULTIPLIERS * CLOCK / _BYTES_A_SECOND[bandwidth]
+
+
 def roofline(
     name: str,
     hoisting: str,
@@ -89,10 +94,9 @@ def roofline(
     """Rows of figure 13 beside the paper's, which prints no numbers: multiplications, intensity, and the multipliers' utilisation. Their kind is that of
     the time: `why` it is calibrated, or else its `readings`."""
     intensity, share = work.all / work.traffic, work.share(seconds)
-    ridge = work.lanes * MULTIPLIERS * CLOCK / _BYTES_A_SECOND[bandwidth]
     reason = (
         f"{work.all:.4g} multiplications, {work.transforms / work.all:.0%} of them in transforms, and {work.traffic / 1e9:.4g} GB; "
-        f"{work.all / seconds / 1e12:.3g} T a second; the ridge is at {ridge:.3g}"
+        f"{work.all / seconds / 1e12:.3g} T a second; the ridge is at {ridge(bandwidth, work.lanes):.3g}"
     )
     where = f"{name}, {hoisting} hoisting, {bandwidth[0]} TB/s"
     counted = [*readings, TWO_A_BUTTERFLY]
@@ -116,13 +120,23 @@ def no_point(name: str, hoisting: str, bandwidth: str, error: Error) -> dict[str
     return failed("figure13", error, ["Figure 13", f"{name}, {hoisting} hoisting, {bandwidth[0]} TB/s: {COUNT}", "G"])
 
 
-def least_and_most(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Figure 13 (a): between which utilisations the seven benchmarks are with double hoisting, at both bandwidths."""
-    found: dict[str, float] = {}
+def points(rows: Sequence[dict[str, Any]], what: str) -> dict[tuple[str, str, str], float]:
+    """Intensities or utilisations of the figure's rows, by program, hoisting and TB/s."""
+    found = {}
     for row in rows:
         place = _CELL.fullmatch(row["beside"][1]) if row["id"] == "figure13" and row["value"] is not None else None
-        if place is not None and place["what"] == USE and place["hoisting"] == "double" and place["name"] in BENCHMARKS:
-            found[f"{place['name']} at {place['bandwidth']} TB/s"] = row["value"]
+        if place is not None and place["what"] == what:
+            found[place["name"], place["hoisting"], place["bandwidth"]] = row["value"]
+    return found
+
+
+def least_and_most(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Figure 13 (a): between which utilisations the seven benchmarks are with double hoisting, at both bandwidths."""
+    found = {
+        f"{name} at {bandwidth} TB/s": value
+        for (name, hoisting, bandwidth), value in points(rows, USE).items()
+        if hoisting == "double" and name in BENCHMARKS
+    }
     if not found:
         return []
     ends = (("least", min(found, key=found.__getitem__)), ("most", max(found, key=found.__getitem__)))
@@ -142,12 +156,12 @@ def drawings(rows: list[dict[str, Any]]) -> list[tuple[str, Figure]]:
     """Figure 13: the programs with double hoisting, and the one with all three, under the roofs of memory and multipliers."""
     from matplotlib.figure import Figure
 
-    points: dict[tuple[str, str, str], dict[str, float]] = {}
+    drawn: dict[tuple[str, str, str], dict[str, float]] = {}
     for row in rows:
         found = _CELL.fullmatch(row["cell"]) if row["table"] == "Figure 13" and row["model"] is not None else None
         if found is not None:
-            points.setdefault(found.group("name", "hoisting", "bandwidth"), {})[found["what"]] = row["model"]
-    whole = {place: figures for place, figures in points.items() if figures.keys() == {INTENSITY, USE}}
+            drawn.setdefault(found.group("name", "hoisting", "bandwidth"), {})[found["what"]] = row["model"]
+    whole = {place: figures for place, figures in drawn.items() if figures.keys() == {INTENSITY, USE}}
     if not whole:
         return []
     figure = Figure(figsize=(10.5, 4.2), layout="constrained")
@@ -180,8 +194,8 @@ def _roofs(axes: Axes, points: dict[tuple[str, str, str], dict[str, float]], lab
     bandwidths = sorted({place[2] for place in points})
     looks = ("#2f6db3", "left", 4), ("#d9822b", "right", -4), ("#5b8c5a", "left", 4)
     for bandwidth, (colour, side, gap) in zip(bandwidths, looks, strict=False):
-        ridge = _PEAK / float(bandwidth)
-        ends = [ridge / 16, ridge, 4 * ridge]
+        at_ridge = _PEAK / float(bandwidth)
+        ends = [at_ridge / 16, at_ridge, 4 * at_ridge]
         axes.plot(ends, [min(_PEAK, at * float(bandwidth)) for at in ends], color=colour, label=f"{bandwidth} TB/s")
         own = {place: figures for place, figures in points.items() if place[2] == bandwidth}
         marks = [(figures[INTENSITY], figures[USE] / 100 * _PEAK) for figures in own.values()]

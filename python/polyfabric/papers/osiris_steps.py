@@ -8,7 +8,7 @@ from .. import machines
 from ..apps.osiris_programs import matrix_vector
 from ..errors import Error
 from .osiris_roofline import ALL_MULTIPLIERS, TWO_A_BUTTERFLY
-from .osiris_timing import CHAIN_IV, planned
+from .osiris_timing import CHAIN_IV, FOR_KEYS, planned, waits
 from .rows import failed, identical, predicted
 
 SET = "osiris-bootstrap-IV"
@@ -35,7 +35,7 @@ def figure_11() -> list[dict[str, Any]]:
     rows = [_level(level, found) for level, found in tried.items()]
     ways = {way["babies"]: way for way in tried[LEVEL]["tried"] if way["seconds"] is not None}
     rows += [_ratio(way) for way in ways.values()]
-    return rows + _ends(ways)
+    return [*rows, _keys(tried), *_ends(ways)]
 
 
 def _tried(machine: machines.Machine, level: int) -> dict[str, Any]:
@@ -78,6 +78,17 @@ def _ratio(way: dict[str, Any]) -> dict[str, Any]:
     return predicted("figure11b", 1e6 * way["seconds"], reason, place, readings=[CHAIN_IV])
 
 
+def _keys(tried: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """How much of the multiplications products with keys are, at the level at which they are most of all, with the fastest steps of each."""
+    shares = {}
+    for level, found in tried.items():
+        figures = next(way for way in found["tried"] if way["width"] == found["width"])["figures"]
+        shares[level] = figures["keys"] / figures["multiplications"]
+    most, least = (end(shares, key=shares.__getitem__) for end in (max, min))
+    reason = f"at level {most}; {shares[least]:.1%} at level {least}. With the fastest steps of each level"
+    return predicted("figure11.keys", 100 * shares[most], reason, readings=[CHAIN_IV, TWO_A_BUTTERFLY])
+
+
 def _ends(ways: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
     """What the text says of both ends of part (b)."""
     if RATIO_1 not in ways or MOST_BABIES not in ways:
@@ -88,19 +99,30 @@ def _ends(ways: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
     reason = f"{1e6 * first['seconds']:,.0f} us with 8 x 8 steps, {1e6 * last['seconds']:,.0f} us with 64 x 1"
     counted = "multiplications over all multipliers, in all cycles"
     first_waits, last_waits = (
-        f"share of the NTT units' time that waits for keys or other transfers, with {steps} steps. Memory is at work {way['figures']['memory_busy']:.0%} of the time"
-        for steps, way in (("8 x 8", first), ("64 x 1", last))
+        f"with {steps} steps: {waits(figures['key_waits'], figures['key_bytes'] / figures['traffic_bytes'])}, each key counted once. Memory is at work "
+        f"{figures['memory_busy']:.0%} of the time"
+        for steps, figures in (("8 x 8", first["figures"]), ("64 x 1", last["figures"]))
     )
     again = "section VII-C's cell is the same number"
     products = [CHAIN_IV, TWO_A_BUTTERFLY]
     of_all = [*products, ALL_MULTIPLIERS]
     return [
         identical("figure11.utilisation.1", 100 * first["figures"]["utilisation"], again),
-        predicted("figure11.stalls.1", 100 * first["figures"]["memory_waits"], first_waits, readings=[CHAIN_IV]),
-        predicted("figure11.stalls.64", 100 * last["figures"]["memory_waits"], last_waits, readings=[CHAIN_IV]),
+        predicted(
+            "figure11.stalls.1", 100 * first["figures"]["memory_waits"], first_waits, readings=[CHAIN_IV, FOR_KEYS]
+        ),
+        predicted(
+            "figure11.stalls.64", 100 * last["figures"]["memory_waits"], last_waits, readings=[CHAIN_IV, FOR_KEYS]
+        ),
         identical("figure11.utilisation.64", 100 * last["figures"]["utilisation"], again),
         predicted("section7.steps.utilisation.1", 100 * first["figures"]["utilisation"], counted, readings=of_all),
         predicted("section7.steps.utilisation.64", 100 * last["figures"]["utilisation"], counted, readings=of_all),
+        predicted(
+            "section7.steps.utilisation.falls",
+            last["figures"]["utilisation"] / first["figures"]["utilisation"],
+            "the two cells above",
+            readings=products,
+        ),
         predicted("section7.steps.latency", latency, reason, readings=[CHAIN_IV]),
         predicted(
             "section7.steps.multiplications",

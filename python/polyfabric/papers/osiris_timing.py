@@ -21,6 +21,20 @@ CHAIN_IV: dict[str, str | None] = {
     "evidence": "table II and its note print alpha, the primes of P and log QP; a level more leaves bootstrapping so much less",
 }
 
+FOR_KEYS: dict[str, str | None] = {
+    "name": "every wait of the NTT units for memory counts as one for keys",
+    "evidence": "section V: units that make diagonals wait while keys come; here a diagonal's one limb waits on the channel behind them and all else that comes",
+}
+"""Of shares of the time that wait for keys."""
+
+
+def waits(for_keys: float, of_keys: float) -> str:
+    """Of such a share: how much of the time is waited for keys by themselves, and how much of what memory moves keys are."""
+    return (
+        f"share of the NTT units' time that waits for memory, {for_keys:.0%} for what keys make and the rest for other limbs; "
+        f"{of_keys:.0%} of what memory moves is keys"
+    )
+
 
 def readings(choices: Sequence[str]) -> list[dict[str, str | None]]:
     """Choices `fact=option` as the readings of a row, each with the source that the machine file has for it."""

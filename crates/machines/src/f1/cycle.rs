@@ -19,12 +19,15 @@ use super::machine::{F1, Geometry};
 use super::movement::{Movement, Step};
 use super::reservations::Reservations;
 use polyfabric_kernels::cancel;
+use spread::Spread;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 mod delivery;
+mod execute;
 mod room;
 mod run;
+mod spread;
 
 /// Instructions of a cluster ahead within which a vector is worth a register.
 const HERE: usize = 64;
@@ -119,6 +122,8 @@ struct Scheduler<'a> {
     register_banks: u64,
     /// The bank in which a value is wanted.
     preferred: HashMap<u32, u16>,
+    /// When vectors are read from each bank.
+    spread: Spread,
     /// The cycle in which the last chunk of all actions so far has come to its place.
     end: u64,
     /// The same without loads and stores.
@@ -197,6 +202,7 @@ impl<'a> Scheduler<'a> {
             multicast: machine.multicast,
             register_banks: machine.register_banks as u64,
             preferred: HashMap::new(),
+            spread: Spread::new(machine.banks, machine.clusters, graph.len()),
             end: 0,
             idle: 0,
             actions: Vec::new(),
@@ -252,11 +258,18 @@ impl<'a> Scheduler<'a> {
         self.actions.push(Timed { cycle, action });
     }
 
-    /// A free frame for a value, in the bank in which it is wanted if there is one, and the cycle from which it can be written.
-    fn take_frame(&mut self, value: u32) -> Result<(Frame, u64), CycleError> {
+    /// A free frame for a value, in the bank in which it is wanted if there is one, else in the one from which fewest others are read when it is; and
+    /// the cycle from which it can be written.
+    /// A bank that is `busy` is taken only where no other has room.
+    fn take_frame(&mut self, value: u32, busy: Option<u16>) -> Result<(Frame, u64), CycleError> {
         let first = |bank: u16| self.free[bank as usize].peek().map(|&Reverse((from, index))| (from, index, bank));
-        let wanted = self.preferred.get(&value).and_then(|&bank| first(bank));
-        let found = wanted.or_else(|| (0..self.free.len() as u16).filter_map(first).min());
+        let mut places: Vec<_> = (0..self.free.len() as u16).filter_map(first).collect();
+        if places.iter().any(|&(.., bank)| Some(bank) != busy) {
+            places.retain(|&(.., bank)| Some(bank) != busy);
+        }
+        let wanted = self.preferred.get(&value).copied();
+        let wanted = places.iter().copied().find(|&(.., bank)| Some(bank) == wanted);
+        let found = wanted.or_else(|| self.least_read(value, &places));
         let (from, index, bank) = found.ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
         self.free[bank as usize].pop();
         Ok((Frame { bank, index }, from))
@@ -273,7 +286,7 @@ impl<'a> Scheduler<'a> {
     }
 
     fn load(&mut self, value: u32) -> Result<(), CycleError> {
-        let place = self.take_frame(value)?;
+        let place = self.take_frame(value, None)?;
         let arrival = self.load_to(value, place)?;
         self.held[value as usize] = Some(Held { frame: place.0, at: arrival, free_from: arrival + 1 });
         Ok(())
@@ -367,7 +380,7 @@ impl<'a> Scheduler<'a> {
     fn write_back(&mut self, register: Register) -> Result<(), CycleError> {
         let (cluster, index) = (register.cluster as usize, register.index as usize);
         let cell = self.clusters[cluster].cells[index];
-        let (frame, frame_from) = self.take_frame(cell.value)?;
+        let (frame, frame_from) = self.take_frame(cell.value, None)?;
         let duration = self.geometry.occupancy;
         let mut at = (cell.at + 1).max(frame_from.saturating_sub(self.network));
         loop {
@@ -555,180 +568,5 @@ impl<'a> Scheduler<'a> {
             held.into_iter().chain(cells).min().map_or(0, |at| at + 1)
         };
         values.iter().map(first).max().unwrap_or(0)
-    }
-
-    /// A frame for a result: a free one, in another bank than `busy` if there is one among the first; or that of an operand that dies
-    /// with its reader.
-    fn result_frame(&mut self, value: u32, dying: &[u32], busy: Option<u16>) -> Result<(Frame, u64), CycleError> {
-        if self.has_room() {
-            let mut passed_over = Vec::new();
-            let mut found = self.take_frame(value)?;
-            while Some(found.0.bank) == busy && self.has_room() && passed_over.len() < self.banks.len() {
-                passed_over.push(found);
-                found = self.take_frame(value)?;
-            }
-            for (frame, from) in passed_over {
-                self.free[frame.bank as usize].push(Reverse((from, frame.index)));
-            }
-            return Ok(found);
-        }
-        let held = dying.iter().find_map(|&operand| self.held[operand as usize].take());
-        let held = held.ok_or(CycleError::Movement { value, what: "the scratchpad is full" })?;
-        Ok((held.frame, held.free_from))
-    }
-
-    fn execute(&mut self, instruction: u32) -> Result<(), CycleError> {
-        let graph = self.graph;
-        let function = graph.function(instruction as usize);
-        let (kind, cluster) = (function.unit(), usize::from(self.home[instruction as usize]));
-        let (duration, latency) = (self.geometry.occupancy, self.geometry.latency(function));
-        let mut values: Vec<u32> =
-            graph.operands(instruction as usize).iter().map(|&vector| graph.number(vector) as u32).collect();
-        values.dedup();
-        let long = self.is_long(instruction);
-        let early = latency + EARLY * duration;
-        let exist = self.operands_exist(&values).max(self.front[cluster].saturating_sub(early));
-        let no_unit = CycleError::Movement { value: instruction, what: "the machine has no unit for it" };
-        let busy_unit = self.geometry.occupancy_of(kind);
-        let (_, target) = self.clusters[cluster].unit(kind, exist, busy_unit).ok_or(no_unit)?;
-        self.issued[instruction as usize] = true;
-        let (sources, ready) = self.operands(&values, cluster, target, instruction)?;
-        let mut dying = Vec::new();
-        for &value in &values {
-            self.remaining[value as usize] -= 1;
-            if self.remaining[value as usize] == 0 {
-                dying.push(value);
-            }
-        }
-        // Operands whose last reader this is leave their registers to the result, which follows the read by the unit's latency.
-        let dead = dying.iter().find_map(|&value| self.clusters[cluster].find(value));
-        let reads = sources.iter().filter(|(source, _)| matches!(source, Source::Register(_))).count();
-        let fits = self.clusters[cluster].takes_result(reads, latency, duration);
-        let place = match self.worth(instruction, cluster, instruction).filter(|_| fits) {
-            None => None,
-            Some(_) if dead.is_some() => dead.map(|index| (index, self.clusters[cluster].cells[index].free_from)),
-            Some(until) => self.take_register(cluster, ready.max(target) + latency, &values, (instruction, until))?,
-        };
-        // The bank that an operand streams from while the result may already arrive.
-        let overlap = latency + 2 * self.network < duration;
-        let busy = sources.iter().find_map(|&(source, _)| match source {
-            Source::Scratchpad(frame) if overlap => Some(frame.bank),
-            _ => None,
-        });
-        let (result, from) = match place {
-            Some((index, from)) => (Destination::Register(index as u16), from),
-            None => {
-                let (frame, from) = self.result_frame(instruction, &dying, busy)?;
-                (Destination::Scratchpad(frame), from.saturating_sub(self.network))
-            }
-        };
-        let mut at = ready.max(from.saturating_sub(latency));
-        // Behind all that is reserved nothing is in the way.
-        let last = self.end.max(self.front[cluster]).max(at) + busy_unit + latency + 2 * (duration + self.network);
-        let (unit, start) = loop {
-            if at > last {
-                return Err(CycleError::Ports { instruction, cluster });
-            }
-            let Some((unit, mut next)) = self.clusters[cluster].unit(kind, at, busy_unit) else {
-                return Err(CycleError::Movement { value: instruction, what: "the machine has no unit for it" });
-            };
-            for &origin in sources.iter().filter(|(source, _)| !matches!(source, Source::Register(_))) {
-                next = self.arrival(origin, cluster, next, false);
-            }
-            let own = &self.clusters[cluster];
-            let write = next + latency;
-            match result {
-                Destination::Register(_) => {
-                    if !own.ports_for(next, reads, Some(write), duration) {
-                        next += 1;
-                    }
-                }
-                Destination::Scratchpad(frame) => {
-                    let leave = own.to_scratchpad.earliest(write, duration);
-                    let arrive = self.through_bank(frame.bank, Way::Enter, leave + self.network);
-                    next = arrive - self.network - latency;
-                    let bank = &self.banks[frame.bank as usize];
-                    let idle = |from| bank.is_idle(from, duration);
-                    let meets = busy == Some(frame.bank) && !(idle(next - self.network) && idle(arrive));
-                    if next == at && (meets || !own.ports_for(next, reads, None, duration)) {
-                        next += 1;
-                    }
-                }
-            }
-            if next == at {
-                break (unit, at);
-            }
-            at = next;
-        };
-        let write = start + latency;
-        let result = match result {
-            // Unless an operand's own register takes the result of a short pipeline as it is read.
-            Destination::Register(index) if long || dead.is_none() => {
-                Destination::Register(self.freed_last(cluster, usize::from(index), write) as u16)
-            }
-            other => other,
-        };
-        if !long {
-            self.front[cluster] = self.front[cluster].max(start);
-        }
-        self.commit(instruction, &values, &sources, (cluster, unit), start, result);
-        for value in dying {
-            self.release(value);
-        }
-        match result {
-            Destination::Register(index) => {
-                let cell = Cell { value: instruction, at: write, free_from: write + 1 };
-                self.clusters[cluster].cells[usize::from(index)] = cell;
-                self.copies[instruction as usize] = 1 << cluster;
-            }
-            Destination::Scratchpad(frame) => {
-                let at = write + self.network;
-                self.held[instruction as usize] = Some(Held { frame, at, free_from: at + 1 });
-            }
-        }
-        if self.remaining[instruction as usize] == 0 && !self.output[instruction as usize] {
-            self.release(instruction);
-        }
-        Ok(())
-    }
-
-    /// Reserves all that an instruction occupies.
-    fn commit(
-        &mut self,
-        instruction: u32,
-        values: &[u32],
-        sources: &[(Source, u64)],
-        (cluster, unit): (usize, usize),
-        start: u64,
-        result: Destination,
-    ) {
-        let function = self.graph.function(instruction as usize);
-        let (duration, write) = (self.geometry.occupancy, start + self.geometry.latency(function));
-        let kind = function.unit();
-        self.clusters[cluster].units[kind as usize][unit].reserve(start, self.geometry.occupancy_of(kind));
-        for (&(source, _), &value) in sources.iter().zip(values) {
-            match source {
-                Source::Register(index) => {
-                    let cell = &mut self.clusters[cluster].cells[usize::from(index)];
-                    cell.free_from = cell.free_from.max(start + 1);
-                }
-                Source::Scratchpad(_) => {
-                    self.touch(value, start - self.network);
-                    self.send(source, cluster, start);
-                }
-                Source::Cluster(_) => self.send(source, cluster, start),
-            }
-        }
-        if let Destination::Scratchpad(frame) = result {
-            self.clusters[cluster].to_scratchpad.reserve(write, duration);
-            self.banks[frame.bank as usize].reserve(Way::Enter, write + self.network, duration);
-        }
-        let reads = sources.iter().filter(|(source, _)| matches!(source, Source::Register(_))).count();
-        let write = matches!(result, Destination::Register(_)).then_some(write);
-        self.clusters[cluster].take_ports(start, reads, write, duration);
-        let first = sources[0].0;
-        let operands = [first, sources.get(1).map_or(first, |&(source, _)| source)];
-        let cluster = cluster as u16;
-        self.push(start, Action::Execute { instruction, cluster, unit: unit as u8, operands, result });
     }
 }

@@ -242,6 +242,52 @@ impl Fpt {
         products * self.product() + i64::from(stages) * self.depth.adder as i64 + (points / width) as i64 - 1
     }
 
+    /// The kernels of the external product of `polynomials` polynomials and `levels` digits of each (section 3.3), and the figure that their width
+    /// comes from.
+    fn kernels(&self, polynomials: u64, levels: u64) -> (Kernels, &'static str) {
+        match self.balance {
+            Balance::FftUnrolled => {
+                let inverse = self.forward_points.div_ceil(levels).next_power_of_two();
+                let widths = (self.forward_points, inverse);
+                (Kernels { widths, side: 1, side_rows: 1 }, "units.cmux.forward_points")
+            }
+            Balance::DotProductUnrolled => {
+                let widths = (self.kernel_points, self.kernel_points);
+                (Kernels { widths, side: polynomials, side_rows: polynomials * levels }, "units.cmux.kernel_points")
+            }
+        }
+    }
+
+    /// Cycles from an element in to the element out of each part of the pipeline, where a group of polynomials passes in `group` cycles.
+    fn latencies(&self, points: u64, kernels: &Kernels, group: i64) -> Latencies {
+        let adder = self.depth.adder as i64;
+        let memory = self.depth.memory as i64;
+        // All of a polynomial is there before its bits can be turned, and again before its coefficients go on.
+        let shifter = i64::from((2 * points).ilog2() + 1) * self.multiplexer as i64;
+        Latencies {
+            rotate: memory + group + shifter + adder,
+            // Of bits that a decomposition keeps none is rounded away (section 3.5): one addition, of the digits' carries.
+            decompose: adder,
+            forward: self.transform(points, kernels.widths.0),
+            multiply: self.product(),
+            add: adder * i64::from(kernels.side_rows.next_power_of_two().ilog2().max(1)),
+            inverse: self.transform(points, kernels.widths.1),
+            accumulate: memory + adder,
+        }
+    }
+
+    /// Bits of the values in the pipeline.
+    fn bits(&self, parameters: &Parameters, points: u64) -> Bits {
+        let gadget = parameters.bootstrap_gadget();
+        Bits {
+            coefficient: gadget.kept_bits().min(parameters.torus_bits()),
+            digit: gadget.log2_base,
+            spectrum: self.spectrum_bits(points) as u32,
+            sum: self.inverse.input(),
+            key: self.key_bits as u32,
+        }
+    }
+
     /// The pipeline for `parameters`.
     ///
     /// # Errors
@@ -253,51 +299,27 @@ impl Fpt {
             return Err(ShapeError::Ring { set: set(), ring_degree, largest: self.largest_ring });
         }
         let points = ring_degree / 2;
-        let gadget = parameters.bootstrap_gadget();
-        let (polynomials, levels) = (parameters.glwe_dimension().get() as u64 + 1, u64::from(gadget.levels));
-        let (figure, width, inverse_width, side, side_rows) = match self.balance {
-            Balance::FftUnrolled => {
-                let inverse = self.forward_points.div_ceil(levels).next_power_of_two();
-                ("units.cmux.forward_points", self.forward_points, inverse, 1, 1)
-            }
-            Balance::DotProductUnrolled => {
-                let width = self.kernel_points;
-                ("units.cmux.kernel_points", width, width, polynomials, polynomials * levels)
-            }
-        };
+        let polynomials = parameters.glwe_dimension().get() as u64 + 1;
+        let levels = u64::from(parameters.bootstrap_gadget().levels);
+        let (kernels, figure) = self.kernels(polynomials, levels);
+        let Kernels { widths, side, side_rows } = kernels;
+        let (width, inverse_width) = widths;
         if width > points {
             return Err(ShapeError::Width { figure, width, set: set(), points });
         }
         let step = (points / width) as i64;
         let group = if side == 1 { levels as i64 * step } else { step };
-        let inverse_cycles = (points / inverse_width) as i64;
         let cmux = group * (polynomials / side) as i64;
-        let adder = self.depth.adder as i64;
-        let memory = self.depth.memory as i64;
-        // All of a polynomial is there before its bits can be turned, and again before its coefficients go on.
-        let shifter = i64::from(ring_degree.ilog2() + 1) * self.multiplexer as i64;
-        let rotate = memory + group + shifter + adder;
-        // Of bits that a decomposition keeps none is rounded away (section 3.5): one addition, of the digits' carries.
-        let decompose = adder;
-        let forward = self.transform(points, width);
-        let inverse = self.transform(points, inverse_width);
-        let multiply = self.product();
-        let add = adder * i64::from(side_rows.next_power_of_two().ilog2().max(1));
-        let accumulate = memory + adder;
+        let latencies = self.latencies(points, &kernels, group);
+        let Latencies { rotate, decompose, forward, multiply, add, inverse, accumulate } = latencies;
         let steps = (polynomials * levels / side_rows) as i64;
         let to_multiply = rotate + group - 1 + decompose + forward;
         let to_accumulate = to_multiply + (steps - 1) * step + multiply + add + inverse;
         let depth = to_accumulate + accumulate + group - 1;
         let in_flight = self.batch.max((depth as u64).div_ceil(cmux as u64));
-        let bytes = |count: u64, bits: u64| (count * bits).div_ceil(8);
-        let bits = Bits {
-            coefficient: gadget.kept_bits().min(parameters.torus_bits()),
-            digit: gadget.log2_base,
-            spectrum: self.spectrum_bits(points) as u32,
-            sum: self.inverse.input(),
-            key: self.key_bits as u32,
-        };
-        let key_polynomial = bytes(2 * points, bits.key.into());
+        let bits = self.bits(parameters, points);
+        let bytes = |count: u64, bits: u32| (count * u64::from(bits)).div_ceil(8);
+        let key_polynomial = bytes(2 * points, bits.key);
         let key = polynomials * polynomials * levels * key_polynomial;
         let key_cycles = channels::cycles(key.div_ceil(self.key_channels), self.channel_bytes);
         Ok(Shape {
@@ -311,8 +333,8 @@ impl Fpt {
             side_rows,
             step,
             group,
-            inverse_cycles,
-            widths: (width, inverse_width),
+            inverse_cycles: (points / inverse_width) as i64,
+            widths,
             cmux,
             rotate,
             decompose,
@@ -325,14 +347,35 @@ impl Fpt {
             in_flight,
             period: (in_flight as i64 * cmux).max(key_cycles),
             key_cycles,
-            polynomial: bytes(ring_degree, bits.coefficient.into()),
-            digits: bytes(ring_degree, bits.digit.into()),
-            spectrum: bytes(2 * points, bits.spectrum.into()),
-            sum: bytes(2 * points, bits.sum.into()),
+            polynomial: bytes(ring_degree, bits.coefficient),
+            digits: bytes(ring_degree, bits.digit),
+            spectrum: bytes(2 * points, bits.spectrum),
+            sum: bytes(2 * points, bits.sum),
             key_polynomial,
             bits,
         })
     }
+}
+
+/// The transforms of an external product.
+struct Kernels {
+    /// Complex points a cycle of one forward and of one inverse kernel.
+    widths: (u64, u64),
+    /// Polynomials of the accumulator that pass side by side.
+    side: u64,
+    /// Rows of the key that pass side by side.
+    side_rows: u64,
+}
+
+/// `L` of each part, as in [`Shape`].
+struct Latencies {
+    rotate: i64,
+    decompose: i64,
+    forward: i64,
+    multiply: i64,
+    add: i64,
+    inverse: i64,
+    accumulate: i64,
 }
 
 impl Shape {

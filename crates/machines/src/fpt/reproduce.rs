@@ -88,7 +88,9 @@ pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, Reproduce
     }
     bench.cells(&["section6.dsp".to_owned()], Bench::most_blocks);
     let rows = ["with.bootstrap", "with.switch", "with", "with.idle", "without", "without.bootstrap", "without.active"];
-    bench.cells(&rows.map(|row| format!("table5.fpt.{row}")), Bench::board);
+    let mut rows: Vec<String> = rows.iter().map(|row| format!("table5.fpt.{row}")).collect();
+    rows.extend(["table5.throughput", "section6.one-key"].map(str::to_owned));
+    bench.cells(&rows, Bench::board);
     bench.kernels();
     let power = bench.description.components().iter().find_map(|component| component.power_w);
     let power = power.ok_or_else(|| failed("the machine file has no power"));
@@ -262,6 +264,13 @@ impl Bench<'_> {
             false => whole.to_owned(),
         };
         self.add(format!("table3.{name}.fpt.dsp"), count.total() as f64, &Basis::IDENTITY, beyond);
+        let share = 100.0 * count.total() as f64 / CARD as f64;
+        self.add(
+            format!("table3.{name}.fpt.dsp.share"),
+            share,
+            &Basis::IDENTITY,
+            format!("the same, of the card's {CARD}"),
+        );
         self.add(format!("table4.{name}.dsp"), count.total() as f64, &Basis::IDENTITY, "that of table 3");
         if name == "I" {
             let derived = registry::description(PAPER)
@@ -325,8 +334,6 @@ impl Bench<'_> {
             let daily = rate * 1e3 * 86_400.0 / 1e6;
             let reason = "the throughput times a day: the published throughput gives 2,454 too, so table 6 assumes less than table 4";
             self.add("table6.operations", daily, &Basis::IDENTITY, reason);
-            let reason = "the same over the published cost of a month of 30 days";
-            self.add("table6.per-dollar", daily * 30.0 / 567.0, &Basis::IDENTITY, reason);
         }
         let whole = self.time(machine, &program("pbs", parameters, shape.in_flight)?)?;
         let ms = |cycles: f64| cycles / machine.clock_hz * 1e3;
@@ -336,6 +343,10 @@ impl Bench<'_> {
                       of the machine file (channels.host_link.latency, each way) and stands beside it: the paper gives none";
         let assumed = Basis::under(&[LINK]);
         self.add(&id, ms(whole.cycles), &assumed, reason);
+        if name == "I" {
+            let reason = "latency and throughput of table 4; the host's rate and the link's latency are assumptions of the machine file";
+            self.add("section6.I.host", ms(whole.cycles) - shape.in_flight as f64 / rate, &assumed, reason);
+        }
         let alone = self.time(machine, &program("pbs", parameters, 1)?)?;
         let cell = ("Table 4", format!("FPT, set {name}, latency of one ciphertext alone"), "ms");
         let reason = "one ciphertext in the place of a batch: the pipeline takes as long, the host and the link less";
@@ -406,6 +417,14 @@ impl Bench<'_> {
         self.add("table5.fpt.without", seconds(without.cycles), &assumed, reason);
         let reason = "the same schedule: nothing but look-ups is timed";
         self.add("table5.fpt.without.bootstrap", seconds(without.cycles), &Basis::IDENTITY, reason);
+        let work = |timed: &Timed| timed.totals.needed[timed.mapped.chip.fft.0 as usize] as f64;
+        let reason =
+            "cycles of the forward transform in the schedules of 2816 look-ups, of n = kN = 1024 and of n = 586";
+        self.add("section6.one-key", work(&without) / work(&one), &Basis::PREDICTED, reason);
+        let cell = "FPT, bootstraps of a board update without key switch over those with one";
+        let cell = ("Section 6.3", cell.to_owned(), "x");
+        let reason = "of the schedules' times in table 5: the link's latency between batches is in both";
+        self.table.beside("section6.one-key", cell, Ok(without.cycles / one.cycles), &Basis::IDENTITY, reason);
         let reason = format!(
             "the time in which the forward transform works in that schedule; between batches the link's latency. {pipeline}: they would \
              lower it"
@@ -501,6 +520,11 @@ mod tests {
             ("Table 3", "set I, FFT, DSP", 0.05),
             ("Table 3", "set I, IFFT, DSP", 0.05),
             ("Section 5.1", "set II, the whole bootstrapping key", 0.02),
+            ("Table 3", "set I, FPT, DSP of those that the card has", 0.01),
+            ("Abstract", "set I, time of a bootstrap at full throughput", 0.01),
+            ("Section 6.2", "set I, throughput over CONCRETE's", 0.01),
+            ("Section 6.2", "set II, throughput over MATCHA's", 0.01),
+            ("Section 6.3", "set I, cost of a bootstrap with n = kN", 0.01),
             ("Section 6.3", "FPT, share of a board update with key switch in which the card is idle", 0.01),
         ] {
             let (_, off) = deviation(table, cell);
@@ -513,11 +537,16 @@ mod tests {
             ("Table 4", "FPT, set I, latency", Kind::PredictedUnderReading),
             ("Section 6.3", "FPT, share of a board update without key switch", Kind::Calibrated),
             ("Figure 4", "DSP blocks at widths below 24 bits", Kind::PredictedUnderReading),
+            ("Section 6.2", "set II, throughput over YKP's", Kind::Identity),
+            ("Section 6.2", "set I, latency beyond that of twelve", Kind::PredictedUnderReading),
+            ("Section 6.3", "set I, cost of a bootstrap with n = kN", Kind::Predicted),
+            ("Table 6", "FPT on an Alveo U280 of one's own, million operations a dollar", Kind::Identity),
         ] {
             assert_eq!(deviation(table, cell).0, Some(expected), "{table}, {cell}");
         }
         // What the model contradicts is shown.
         assert!(deviation("Figure 3b", "throughput per DSP block").1 > 0.5);
         assert!(deviation("Section 3.4", "transforms of radix 2^4").1 > 0.5);
+        assert!(deviation("Section 6.3", "board update without key switch, TFHE-rs' over FPT's").1 > 0.4);
     }
 }

@@ -2,10 +2,16 @@
 
 use crate::torus::pipeline::{PipelineDepth, polynomial_cycles};
 
-/// What merge-split adds to a forward transform of `size` points: the Coef buffer holds half of a result before its mirror
-/// half arrives, then an addition; the shift is wiring (section V-A.3).
+/// What merge-split adds to a forward transform of `size` points: a stage ahead of it, as two polynomials are one of twice the points, whose factors are
+/// quarter turns, so it is additions alone; then the Coef buffer holds half of a result before its mirror half arrives, and an addition splits
+/// them; the shift is wiring (section V-A.3).
 pub fn split(size: u64, points: u64, depth: PipelineDepth) -> u64 {
-    polynomial_cycles(size, points).div_ceil(2) + depth.adder
+    depth.adder + coef_buffer(size, points) + depth.adder
+}
+
+/// From a point to its mirror image, of the first that have both.
+pub fn coef_buffer(size: u64, points: u64) -> u64 {
+    polynomial_cycles(size, points).div_ceil(2)
 }
 
 /// From a spectrum point at a VPE to its sum in the POLY-ACC register (section V-A.2); `columns` - 1 hops bring the input
@@ -35,9 +41,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_polynomial_and_an_adder() {
+    fn half_a_polynomial_and_two_adders() {
         let depth = PipelineDepth { adder: 1, multiplier: 3, memory: 2 };
         // N = 1024: 512 points at 8 a cycle pass in 64 cycles.
-        assert_eq!(split(512, 8, depth), 33);
+        assert_eq!(split(512, 8, depth), 34);
     }
 }

@@ -135,7 +135,6 @@ impl Layout {
             content,
             set: parameters.name().to_owned(),
         };
-        let positions = machine.positions();
         if sizes.ring_degree > machine.largest_ring {
             let (set, ring_degree, largest) = (parameters.name().to_owned(), sizes.ring_degree, machine.largest_ring);
             return Err(LayoutError::Ring { set, ring_degree, largest });
@@ -144,14 +143,8 @@ impl Layout {
             return Err(fail("poly_acc", machine.poly_acc, sizes.spectrum, "one spectrum"));
         }
 
-        let resident_bytes = accumulators * sizes.accumulator + sizes.rotations;
-        let capacity = machine.row_bank() / resident_bytes;
-        if capacity == 0 {
-            let needed = resident_bytes * positions;
-            return Err(fail("private_a1", machine.private_a1, needed, "one resident accumulator a row"));
-        }
-        let waves = capacity.min(machine.key_streams);
-        let halves = if capacity >= 2 * waves { 2 } else { 1 };
+        let (resident_bytes, waves, halves) = reside(machine, &sizes, accumulators)
+            .map_err(|needed| fail("private_a1", machine.private_a1, needed, "one resident accumulator a row"))?;
         // Each column's keys lie in a bank of their own, beside its share of the twiddle factors.
         let banks = machine.private_a2_banks;
         let keys = machine.key_buffers * sizes.key_rows * sizes.spectrum;
@@ -164,37 +157,9 @@ impl Layout {
         let (shared_in, shared_out, store_rows) = share(machine, &sizes, tables, waves)
             .map_err(|needed| fail("shared", machine.shared, needed, "one wave's tables and one row's results"))?;
 
-        let (sets, set_bytes) = (machine.lane_groups, machine.private_b / machine.lane_groups);
-        let served = machine.group_positions();
-        // A quarter for linear layers: their operands stream through, so more would only lengthen the bursts.
-        let linear_bytes = if linear_layers { set_bytes / 4 } else { 0 };
-        let switches = u64::from(sizes.key_switch_levels > 0);
-        let contents = [
-            (served * sizes.large, waves),
-            (linear_bytes, u64::from(linear_layers)),
-            (served * waves * sizes.small * switches, switches),
-            (served * sizes.small, 2),
-        ];
-        let own: u64 = contents.iter().map(|(bytes, entries)| bytes * entries).sum();
-        let left = set_bytes.saturating_sub(own);
-        let mut offset = left;
-        let [large, linear, sums, small_in] = contents.map(|(entry_bytes, entries)| {
-            let ring = Ring { offset, entry_bytes, entries };
-            offset = ring.end();
-            ring
-        });
-        // The tiles divide the kN mask elements evenly: kN is k times a power of two.
-        let rows = (left / 2).min(TILE_BYTES / sets) / sizes.small;
-        let tile_elements = match (rows * sets).checked_div(sizes.key_switch_levels) {
-            None | Some(0) => 0,
-            Some(fitting) => 1 << fitting.ilog2().min(sizes.ring_degree.ilog2()),
-        };
-        let rows = (tile_elements.max(switches) * sizes.key_switch_levels).div_ceil(sets);
-        let tiles = Ring { offset: 0, entry_bytes: rows * sizes.small, entries: 2 * switches };
-        if own + tiles.end() > set_bytes {
-            let needed = (own + tiles.end()) * sets;
-            return Err(fail("private_b", machine.private_b, needed, "a group's extracted ciphertexts"));
-        }
+        let private_b = divide(machine, &sizes, waves, linear_layers)
+            .map_err(|needed| fail("private_b", machine.private_b, needed, "a group's extracted ciphertexts"))?;
+        let PrivateB { sets, set_bytes, tiles, tile_elements, large, linear, sums, small_in } = private_b;
         Ok(Self {
             sizes,
             accumulators,
@@ -265,6 +230,70 @@ impl Layout {
         });
         pieces.filter(|piece| piece.bytes > 0).collect()
     }
+}
+
+/// Bytes of a resident ciphertext in a row's bank of Private-A1, how many waves of them a group has, and how many groups lie there.
+///
+/// # Errors
+/// The bytes that the whole memory needs at least.
+fn reside(machine: &Morphling, sizes: &Sizes, accumulators: u64) -> Result<(u64, u64, u64), u64> {
+    let resident_bytes = accumulators * sizes.accumulator + sizes.rotations;
+    let capacity = machine.row_bank() / resident_bytes;
+    if capacity == 0 {
+        return Err(resident_bytes * machine.positions());
+    }
+    let waves = capacity.min(machine.key_streams);
+    Ok((resident_bytes, waves, if capacity >= 2 * waves { 2 } else { 1 }))
+}
+
+/// The division of Private-B; see the fields of [`Layout`] of the same names.
+struct PrivateB {
+    sets: u64,
+    set_bytes: u64,
+    tiles: Ring,
+    tile_elements: u64,
+    large: Ring,
+    linear: Ring,
+    sums: Ring,
+    small_in: Ring,
+}
+
+/// Divides each lane group's set of Private-B, for groups of `waves` waves, with or without room for linear layers.
+///
+/// # Errors
+/// The bytes that the whole memory needs at least.
+fn divide(machine: &Morphling, sizes: &Sizes, waves: u64, linear_layers: bool) -> Result<PrivateB, u64> {
+    let (sets, set_bytes) = (machine.lane_groups, machine.private_b / machine.lane_groups);
+    let served = machine.group_positions();
+    // A quarter for linear layers: their operands stream through, so more would only lengthen the bursts.
+    let linear_bytes = if linear_layers { set_bytes / 4 } else { 0 };
+    let switches = u64::from(sizes.key_switch_levels > 0);
+    let contents = [
+        (served * sizes.large, waves),
+        (linear_bytes, u64::from(linear_layers)),
+        (served * waves * sizes.small * switches, switches),
+        (served * sizes.small, 2),
+    ];
+    let own: u64 = contents.iter().map(|(bytes, entries)| bytes * entries).sum();
+    let left = set_bytes.saturating_sub(own);
+    let mut offset = left;
+    let [large, linear, sums, small_in] = contents.map(|(entry_bytes, entries)| {
+        let ring = Ring { offset, entry_bytes, entries };
+        offset = ring.end();
+        ring
+    });
+    // The tiles divide the kN mask elements evenly: kN is k times a power of two.
+    let rows = (left / 2).min(TILE_BYTES / sets) / sizes.small;
+    let tile_elements = match (rows * sets).checked_div(sizes.key_switch_levels) {
+        None | Some(0) => 0,
+        Some(fitting) => 1 << fitting.ilog2().min(sizes.ring_degree.ilog2()),
+    };
+    let rows = (tile_elements.max(switches) * sizes.key_switch_levels).div_ceil(sets);
+    let tiles = Ring { offset: 0, entry_bytes: rows * sizes.small, entries: 2 * switches };
+    if own + tiles.end() > set_bytes {
+        return Err((own + tiles.end()) * sets);
+    }
+    Ok(PrivateB { sets, set_bytes, tiles, tile_elements, large, linear, sums, small_in })
 }
 
 /// The rings of a bank of the Shared buffer, for waves of `tables` tables and groups of `waves` waves, and how many rows of an XPU

@@ -45,6 +45,68 @@ impl<'a> Names<'a> {
         self.bodies.get(op as usize)?.as_ref()
     }
 
+    /// The key of an iteration: one polynomial, or all that pass on the wires with a forward transform.
+    fn key(&self, iteration: u32, index: u32) -> Vec<Datum> {
+        let key = |row, column| Datum::Key { iteration, row, column };
+        if index & ON_WIRE == 0 {
+            return vec![key(index >> 8, index & 0xff)];
+        }
+        // The wires of all rotations carry the key in the order of their bodies, which one lowering makes alike.
+        let forwards = self.bodies.iter().flatten().next().map(|names| &names.plan.forwards);
+        let forward = forwards.and_then(|forwards| forwards.get((index & !ON_WIRE) as usize));
+        forward.map_or_else(Vec::new, |f| f.products.iter().map(|p| key(p.row, p.column)).collect())
+    }
+
+    /// What is of a look-up, by its number in the program.
+    fn of_lookup(&self, value: Value) -> Vec<Datum> {
+        let classes = &self.chip.classes;
+        let Value { class, ciphertext, iteration, index } = value;
+        let (op, element) = self.streams.lookup(ciphertext);
+        let in_body = |value: Option<BodyValue>, iteration: u32| {
+            value.map(|value| Datum::Body { op, value, element, iteration }).into_iter().collect()
+        };
+        let body = self.body(op);
+        let result = |op: u32| body.map(|names| BodyValue(names.body.carried + op));
+        let forward =
+            |f: u32| body.and_then(|names| names.plan.forwards.get(f as usize)).map(|forward| forward.operation);
+        if class == classes.rotations {
+            return vec![Datum::Amounts { op, element }];
+        }
+        if class == classes.accumulator {
+            let (order, polynomial) = ((index >> 8) & 0xff, index & 0xff);
+            return match order.checked_sub(1) {
+                None => in_body(Some(BodyValue(polynomial)), iteration),
+                // After some of its products: a value of the iteration that is under way.
+                Some(order) => {
+                    let sum = body.and_then(|names| names.sums.get(polynomial as usize)?.get(order as usize).copied());
+                    in_body(sum, iteration - 1)
+                }
+            };
+        }
+        if class == classes.digits {
+            let digits = forward(index).and_then(|op| body?.body.ops[op as usize].operands.first().copied());
+            return in_body(digits, iteration);
+        }
+        if class == classes.spectrum {
+            return in_body(forward(index).and_then(result), iteration);
+        }
+        if class == classes.sum {
+            let (chain, products) = ((index >> 8) & 0xff, index & 0xff);
+            let link = |names: &BodyNames<'_>| {
+                names.chains.get(chain as usize)?.get((products as usize).checked_sub(1)?).copied()
+            };
+            return in_body(body.and_then(link), iteration);
+        }
+        if class == classes.product {
+            let inverse = |names: &BodyNames<'_>| {
+                names.plan.drains.iter().flatten().find(|inverse| inverse.chain == index as usize).map(|i| i.operation)
+            };
+            return in_body(body.and_then(inverse).and_then(result), iteration);
+        }
+        // Instruction words and marks order events and hold nothing of the program.
+        Vec::new()
+    }
+
     /// Columns of a linear layer that row `row` has taken after block `block` of its ciphertexts.
     fn columns(&self, op: u32, row: u32, block: u32) -> u32 {
         self.streams.needs.get(&op).map_or(0, |needs| needs.done(row as usize, block as usize))
@@ -164,14 +226,7 @@ impl Meaning for Names<'_> {
             return vec![Datum::LinearSum { op: index, row: element, done }];
         }
         if class == classes.bootstrap_key {
-            let key = |row, column| Datum::Key { iteration, row, column };
-            if index & ON_WIRE == 0 {
-                return vec![key(index >> 8, index & 0xff)];
-            }
-            // The wires of all rotations carry the key in the order of their bodies, which one lowering makes alike.
-            let forwards = self.bodies.iter().flatten().next().map(|names| &names.plan.forwards);
-            let forward = forwards.and_then(|forwards| forwards.get((index & !ON_WIRE) as usize));
-            return forward.map_or_else(Vec::new, |f| f.products.iter().map(|p| key(p.row, p.column)).collect());
+            return self.key(iteration, index);
         }
         if class == classes.twiddles {
             return vec![Datum::Twiddles { ring_degree: index }];
@@ -179,50 +234,6 @@ impl Meaning for Names<'_> {
         if class == classes.table {
             return vec![Datum::Table { index }];
         }
-        // Everything else is of a look-up, by its number in the program.
-        let (op, element) = self.streams.lookup(element);
-        let in_body = |value: Option<BodyValue>, iteration: u32| {
-            value.map(|value| Datum::Body { op, value, element, iteration }).into_iter().collect()
-        };
-        let body = self.body(op);
-        let result = |op: u32| body.map(|names| BodyValue(names.body.carried + op));
-        let forward =
-            |f: u32| body.and_then(|names| names.plan.forwards.get(f as usize)).map(|forward| forward.operation);
-        if class == classes.rotations {
-            return vec![Datum::Amounts { op, element }];
-        }
-        if class == classes.accumulator {
-            let (order, polynomial) = ((index >> 8) & 0xff, index & 0xff);
-            return match order.checked_sub(1) {
-                None => in_body(Some(BodyValue(polynomial)), iteration),
-                // After some of its products: a value of the iteration that is under way.
-                Some(order) => {
-                    let sum = body.and_then(|names| names.sums.get(polynomial as usize)?.get(order as usize).copied());
-                    in_body(sum, iteration - 1)
-                }
-            };
-        }
-        if class == classes.digits {
-            let digits = forward(index).and_then(|op| body?.body.ops[op as usize].operands.first().copied());
-            return in_body(digits, iteration);
-        }
-        if class == classes.spectrum {
-            return in_body(forward(index).and_then(result), iteration);
-        }
-        if class == classes.sum {
-            let (chain, products) = ((index >> 8) & 0xff, index & 0xff);
-            let link = |names: &BodyNames<'_>| {
-                names.chains.get(chain as usize)?.get((products as usize).checked_sub(1)?).copied()
-            };
-            return in_body(body.and_then(link), iteration);
-        }
-        if class == classes.product {
-            let inverse = |names: &BodyNames<'_>| {
-                names.plan.drains.iter().flatten().find(|inverse| inverse.chain == index as usize).map(|i| i.operation)
-            };
-            return in_body(body.and_then(inverse).and_then(result), iteration);
-        }
-        // Instruction words and marks order events and hold nothing of the program.
-        Vec::new()
+        self.of_lookup(value)
     }
 }

@@ -26,13 +26,6 @@ pub const SPECS: &[FigureSpec] = &[
     figure("units.base_conversion.height", Dimension::Count, 1.0, 256.0, "the rows of the base conversion array"),
     figure("units.hadamard.count", Dimension::Count, 1.0, 2.0, "the Hadamard units"),
     figure("units.hadamard.height", Dimension::Count, 2.0, 64.0, "the cells of a column of a Hadamard unit"),
-    figure(
-        "units.key_generator.groups",
-        Dimension::Count,
-        1.0,
-        4096.0,
-        "the groups of sixteen blocks that a key generator draws a cycle",
-    ),
     figure("units.pipeline.multiplier", Dimension::Cycles, 1.0, 64.0, "the registers of a multiplier"),
     figure("memories.scratchpad.capacity", Dimension::Bytes, 1024.0, 1e12, "the scratchpads"),
     figure("memories.scratchpad.reads", Dimension::Count, 1.0, 256.0, "the tiles that are read a cycle"),
@@ -118,8 +111,6 @@ pub struct Osiris {
     pub hadamard_units: usize,
     /// Cells of a column of one: the most digits of a key switch.
     pub hadamard_height: usize,
-    /// Groups of sixteen blocks that a key generator draws a cycle.
-    pub generator_groups: usize,
     /// Registers in the arithmetic.
     pub depth: PipelineDepth,
     /// Bits of a residue.
@@ -161,7 +152,6 @@ impl Osiris {
             height: count("units.base_conversion.height")?,
             hadamard_units: count("units.hadamard.count")?,
             hadamard_height: count("units.hadamard.height")?,
-            generator_groups: count("units.key_generator.groups")?,
             depth: PipelineDepth { multiplier: count("units.pipeline.multiplier")? },
             word_bits: d.count("machine.arithmetic.word")?,
             scratchpad: d.count("memories.scratchpad.capacity")?,
@@ -194,12 +184,6 @@ impl Osiris {
             "units.ntt.stages",
             "lanes are a power of two, as the transforms are, and at most as many as the largest ring has residues",
             machine.lanes.is_power_of_two() && machine.lanes.ilog2() <= machine.stages,
-        )?;
-        together(
-            "units.key_generator.groups",
-            "units.ntt.lanes",
-            "a tile a cycle, modulo any prime, takes two numbers a lane and 8 times the square root of as many for chance; a group has 128",
-            KeyGenerator::enough(machine.lanes, 2.0) <= KeyGenerator::numbers(machine.generator_groups) as f64,
         )?;
         let memory = machine.memory_bytes / machine.tile_bytes();
         let (units, height) = (machine.hadamard_units as f64, machine.hadamard_height as f64);
@@ -331,7 +315,8 @@ impl Osiris {
             switches: Routing::switch_count(self.lanes),
             setting_bytes: largest_shape.map_or(0.0, AutomorphismUnit::setting_bytes),
             mask_ring_bytes: (self.hadamard_units * self.hadamard_height) as f64
-                * word_bytes(KeyGenerator::ring_words(self.lanes, self.generator_groups)),
+                * word_bytes(KeyGenerator::ring_words(self.lanes)),
+            mask_blocks: self.hadamard_units * self.hadamard_height * KeyGenerator::blocks(self.lanes),
             delay_bytes: 2.0 * word_bytes(self.limbs * words(|shape| NttUnit::buffer_words(shape, 1))),
             twiddle_bytes: 2.0 * word_bytes(self.limbs * words(NttUnit::table_words)),
             stage_twiddle_bytes: 2.0 * 2.0 * word_bytes(self.limbs * words(NttUnit::table_words_by_stage)),
@@ -343,7 +328,7 @@ impl Osiris {
 
     /// Cycles from a seed to its first residues.
     pub fn generator_latency(&self) -> u64 {
-        KeyGenerator::latency(self.generator_groups)
+        KeyGenerator::latency(self.lanes)
     }
 
     /// Cycles through the automorphism unit on rings of `shape`.
@@ -371,6 +356,8 @@ pub struct Structure {
     pub setting_bytes: f64,
     /// The rings of all key generators: the paper has no generator's parts.
     pub mask_ring_bytes: f64,
+    /// Blocks of ChaCha that all key generators make a cycle.
+    pub mask_blocks: usize,
     /// Delays of both NTT units.
     pub delay_bytes: f64,
     /// Two tables of factors a limb, for each direction, once.

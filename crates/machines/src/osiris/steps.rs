@@ -160,6 +160,7 @@ impl StepSchedules {
             ("utilisation", work.total() / multipliers / cycles),
             ("memory_busy", traffic / self.machine.memory_bytes / cycles),
             ("memory_waits", (waits(Stall::KeySwitchKey) + waits(Stall::Transfer)) / cycles),
+            ("key_waits", waits(Stall::KeySwitchKey) / cycles),
         ];
         Some((cycles / self.machine.clock_hz, figures))
     }
@@ -299,6 +300,11 @@ mod tests {
             assert!(figure("utilisation") > 0.0 && figure("utilisation") < 1.0);
             // Operands come before anything can begin, and what waits is not at work.
             assert!(figure("memory_waits") > 0.0 && figure("memory_waits") < 1.0 - figure("utilisation"));
+            assert!((0.0..=figure("memory_waits")).contains(&figure("key_waits")));
         }
+        // A division of each rotated ciphertext by itself waits for the rotation's key.
+        let (none, _) = tried(Hoisting::None);
+        let mut figures = none.tried.iter().flat_map(|way| &way.figures);
+        assert!(figures.any(|&(name, share)| name == "key_waits" && share > 0.0), "{none:?}");
     }
 }

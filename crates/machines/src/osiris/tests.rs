@@ -386,7 +386,10 @@ fn repeated(ring: &Ring, gadget: &Gadget, parts: usize, rotations: i64) -> Kerne
 fn parts_that_are_alike_take_no_longer_one_behind_the_other() {
     let (ring, gadget) = ring(8, 4, 2);
     // Keys find no room till the next part, which begins within the tasks among which the next is chosen, or behind them.
-    // Where few keys have little room and come fast a twelfth is lost, elsewhere nothing.
+    // Of 60 limbs with fast memory a part's rotations come every 72 cycles, as the channel brings the twelve limbs of a key, or every 131, by how the part
+    // begins: with as many digits, twelve limbs of sums, six that are rotated, eighteen of the next rotation and a key for the third all places are taken when
+    // the next load could begin, which waits for the sum to give some up, and so does each one behind it. The second of four parts falls into that; with ten
+    // limbs more none does, with ten fewer the first too.
     for (rotations, frames, memory, most) in
         [(40, 60, 1.0, 1.0), (40, 60, 4.0, 1.1), (40, 200, 4.0, 1.0), (120, 60, 4.0, 1.0), (120, 200, 1.0, 1.0)]
     {
@@ -527,6 +530,8 @@ fn parts_follow_from_the_units() {
     assert_eq!(structure.limb_extension_multipliers, 2 * 512);
     // 128 tiles, 17 columns of 256 switches.
     assert_eq!(structure.setting_bytes, 128.0 * 17.0 * 256.0 / 8.0);
+    // Ten groups of sixteen in each of six generators.
+    assert_eq!(structure.mask_blocks, 6 * 160);
     // 4,096 words in each of six generators: two cycles of 1,280 numbers and a tile of 512.
     assert_eq!(structure.mask_ring_bytes, 6.0 * 4096.0 * 5.0);
     // N of one direction.
@@ -542,6 +547,11 @@ fn what_the_paper_does_not_count_is_a_part_of_the_file_as_large_as_the_units_say
     let each =
         |of: &crate::engine::description::Component| (of.area_mm2.unwrap() / of.count, of.power_w.unwrap() / of.count);
     assert_eq!(each(&extension), each(&multiplier));
+    // A block of ChaCha has so much of a multiplier as of its transistors, as both are made to gates (docs/rtl.md).
+    let (blocks, ratio) = (part("mask_blocks"), 485_976.0 / 179_936.0);
+    let times = structure.mask_blocks as f64 * ratio;
+    assert!((blocks.area_mm2.unwrap() / (times * each(&multiplier).0) - 1.0).abs() < 0.01, "{blocks:?}");
+    assert!((blocks.power_w.unwrap() / (times * each(&multiplier).1) - 1.0).abs() < 0.01, "{blocks:?}");
     // Settings of two rotations and rings of masks, as dense as the scratchpads are said to be.
     let scratchpad = part("scratchpad");
     for (name, bytes) in

@@ -5,7 +5,7 @@
 //! multiplies it by: one column for each. A chain of multiply-accumulates is one sum in the transform domain, from the
 //! multiplication that opens it to the inverse transform that drains it.
 
-use polyfabric_program::tfhe::kernel::{Body, BodyType, BodyValue, Primitive};
+use polyfabric_program::tfhe::kernel::{Body, BodyOp, BodyType, BodyValue, Primitive};
 
 /// A product that a forward transform's stream takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,8 +112,70 @@ struct Reader {
 }
 
 impl Reader {
+    fn new(polynomials: u32) -> Self {
+        Self {
+            meanings: (0..polynomials).map(Meaning::Accumulator).collect(),
+            forwards: Vec::new(),
+            chain_columns: Vec::new(),
+            last_forward: Vec::new(),
+            drained: Vec::new(),
+            added: Vec::new(),
+        }
+    }
+
     fn meaning(&self, value: BodyValue) -> Meaning {
         self.meanings[value.index()]
+    }
+
+    /// What operation `index` of the body makes.
+    fn operation(&mut self, index: usize, op: &BodyOp) -> Result<Meaning, PlanError> {
+        let off =
+            |expected| PlanError::OffThePath { operation: index, primitive: format!("{:?}", op.primitive), expected };
+        let operands: Vec<Meaning> = op.operands.iter().map(|&value| self.meaning(value)).collect();
+        Ok(match (op.primitive, operands.as_slice()) {
+            (Primitive::Rotate, [Meaning::Accumulator(j)]) => Meaning::Rotated(*j),
+            (Primitive::Rotate, _) => return Err(off("only the accumulator has a second pointer")),
+            (Primitive::Subtract, [Meaning::Rotated(j), Meaning::Accumulator(other)]) if j == other => {
+                Meaning::Difference(*j)
+            }
+            (Primitive::Subtract, _) => return Err(off("the two pointers read one polynomial")),
+            (Primitive::Digit { level }, [Meaning::Difference(j)]) => Meaning::Digits(*j, level),
+            (Primitive::Digit { .. }, _) => return Err(off("the decomposer follows the subtraction")),
+            (Primitive::ForwardTransform, [Meaning::Digits(polynomial, level)]) => {
+                let operation = index as u32;
+                let (polynomial, level) = (*polynomial, *level);
+                self.forwards.push(Forward { operation, polynomial, level, products: Vec::new() });
+                Meaning::Stream(self.forwards.len() - 1)
+            }
+            (Primitive::ForwardTransform, _) => return Err(off("the FFT follows the decomposer")),
+            (Primitive::Multiply { row, column }, [Meaning::Stream(stream)]) => {
+                self.multiply(*stream, row, column, None)
+            }
+            (Primitive::MultiplyAccumulate { row, column }, [Meaning::Chain(chain), Meaning::Stream(stream)])
+                if self.chain_columns[*chain] == column && self.drained[*chain].is_none() =>
+            {
+                self.multiply(*stream, row, column, Some(*chain))
+            }
+            (Primitive::Multiply { .. } | Primitive::MultiplyAccumulate { .. }, _) => {
+                return Err(off("a multiplier accumulates the FFT's stream in its own column"));
+            }
+            (Primitive::InverseTransform, [Meaning::Chain(chain)]) => {
+                self.drained[*chain] = Some(index as u32);
+                Meaning::Polynomial(*chain)
+            }
+            (Primitive::InverseTransform, _) => return Err(off("the IFFT drains a sum of products")),
+            (Primitive::Add, [Meaning::Accumulator(c), Meaning::Polynomial(chain)])
+                if *c == self.chain_columns[*chain] && self.added.iter().all(|a| a.1 != *c) =>
+            {
+                self.added.push((*chain, *c));
+                Meaning::Other
+            }
+            (Primitive::Add, [Meaning::Other, Meaning::Polynomial(chain)]) => {
+                self.added.push((*chain, self.chain_columns[*chain]));
+                Meaning::Other
+            }
+            _ => return Err(off("a product returns to the accumulator's polynomial of its column")),
+        })
     }
 
     fn multiply(&mut self, stream: usize, row: u32, column: u32, chain: Option<usize>) -> Meaning {
@@ -128,6 +190,32 @@ impl Reader {
         self.forwards[stream].products.push(Product { row, column, chain, opens });
         Meaning::Chain(chain)
     }
+
+    /// The plan of what was read: every chain is drained behind its last product.
+    fn plan(self, body: &Body) -> IterationPlan {
+        let Self { mut forwards, chain_columns, last_forward, drained, mut added, .. } = self;
+        let mut drains = vec![Vec::new(); forwards.len()];
+        added.sort_by_key(|&(chain, column)| (last_forward[chain], column, chain));
+        let mut orders = vec![0; body.carried as usize];
+        for (chain, column) in added {
+            let order = orders[column as usize];
+            orders[column as usize] += 1;
+            let operation = drained[chain].unwrap_or_default();
+            drains[last_forward[chain]].push(Inverse { operation, chain, column, order });
+        }
+        for forward in &mut forwards {
+            forward.products.sort_by_key(|product| product.column);
+        }
+        let early = drains.iter().rev().skip(1).any(|drained| !drained.is_empty());
+        IterationPlan {
+            polynomials: body.carried,
+            iterations: body.iterations,
+            forwards,
+            drains,
+            chains: chain_columns.len(),
+            two_accumulators: early,
+        }
+    }
 }
 
 /// Reads `body` for a machine of `columns` columns of multipliers.
@@ -139,87 +227,13 @@ pub fn plan(body: &Body, columns: u32) -> Result<IterationPlan, PlanError> {
     if body.carried > columns {
         return Err(PlanError::TooWide { polynomials: body.carried, columns });
     }
-    let mut reader = Reader {
-        meanings: (0..body.carried).map(Meaning::Accumulator).collect(),
-        forwards: Vec::new(),
-        chain_columns: Vec::new(),
-        last_forward: Vec::new(),
-        drained: Vec::new(),
-        added: Vec::new(),
-    };
+    let mut reader = Reader::new(body.carried);
     for (index, op) in body.ops.iter().enumerate() {
-        let off =
-            |expected| PlanError::OffThePath { operation: index, primitive: format!("{:?}", op.primitive), expected };
-        let operands: Vec<Meaning> = op.operands.iter().map(|&value| reader.meaning(value)).collect();
-        let meaning = match (op.primitive, operands.as_slice()) {
-            (Primitive::Rotate, [Meaning::Accumulator(j)]) => Meaning::Rotated(*j),
-            (Primitive::Rotate, _) => return Err(off("only the accumulator has a second pointer")),
-            (Primitive::Subtract, [Meaning::Rotated(j), Meaning::Accumulator(other)]) if j == other => {
-                Meaning::Difference(*j)
-            }
-            (Primitive::Subtract, _) => return Err(off("the two pointers read one polynomial")),
-            (Primitive::Digit { level }, [Meaning::Difference(j)]) => Meaning::Digits(*j, level),
-            (Primitive::Digit { .. }, _) => return Err(off("the decomposer follows the subtraction")),
-            (Primitive::ForwardTransform, [Meaning::Digits(polynomial, level)]) => {
-                let operation = index as u32;
-                let (polynomial, level) = (*polynomial, *level);
-                reader.forwards.push(Forward { operation, polynomial, level, products: Vec::new() });
-                Meaning::Stream(reader.forwards.len() - 1)
-            }
-            (Primitive::ForwardTransform, _) => return Err(off("the FFT follows the decomposer")),
-            (Primitive::Multiply { row, column }, [Meaning::Stream(stream)]) => {
-                reader.multiply(*stream, row, column, None)
-            }
-            (Primitive::MultiplyAccumulate { row, column }, [Meaning::Chain(chain), Meaning::Stream(stream)])
-                if reader.chain_columns[*chain] == column && reader.drained[*chain].is_none() =>
-            {
-                reader.multiply(*stream, row, column, Some(*chain))
-            }
-            (Primitive::Multiply { .. } | Primitive::MultiplyAccumulate { .. }, _) => {
-                return Err(off("a multiplier accumulates the FFT's stream in its own column"));
-            }
-            (Primitive::InverseTransform, [Meaning::Chain(chain)]) => {
-                reader.drained[*chain] = Some(index as u32);
-                Meaning::Polynomial(*chain)
-            }
-            (Primitive::InverseTransform, _) => return Err(off("the IFFT drains a sum of products")),
-            (Primitive::Add, [Meaning::Accumulator(c), Meaning::Polynomial(chain)])
-                if *c == reader.chain_columns[*chain] && reader.added.iter().all(|a| a.1 != *c) =>
-            {
-                reader.added.push((*chain, *c));
-                Meaning::Other
-            }
-            (Primitive::Add, [Meaning::Other, Meaning::Polynomial(chain)]) => {
-                reader.added.push((*chain, reader.chain_columns[*chain]));
-                Meaning::Other
-            }
-            _ => return Err(off("a product returns to the accumulator's polynomial of its column")),
-        };
+        let meaning = reader.operation(index, op)?;
         debug_assert!(op.primitive.signature().1 != BodyType::Lwe);
         reader.meanings.push(meaning);
     }
-    let mut drains = vec![Vec::new(); reader.forwards.len()];
-    let mut added = reader.added;
-    added.sort_by_key(|&(chain, column)| (reader.last_forward[chain], column, chain));
-    let mut orders = vec![0; body.carried as usize];
-    for (chain, column) in added {
-        let order = orders[column as usize];
-        orders[column as usize] += 1;
-        let operation = reader.drained[chain].unwrap_or_default();
-        drains[reader.last_forward[chain]].push(Inverse { operation, chain, column, order });
-    }
-    for forward in &mut reader.forwards {
-        forward.products.sort_by_key(|product| product.column);
-    }
-    let early = drains.iter().rev().skip(1).any(|drained| !drained.is_empty());
-    Ok(IterationPlan {
-        polynomials: body.carried,
-        iterations: body.iterations,
-        forwards: reader.forwards,
-        drains,
-        chains: reader.chain_columns.len(),
-        two_accumulators: early,
-    })
+    Ok(reader.plan(body))
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! of an external product takes a third of half of the acceptable noise. Twiddle factors are four bits narrower than their data.
 
 use polyfabric_kernels::cancel;
-use polyfabric_kernels::decompose::Gadget;
 use polyfabric_kernels::fixed::{
     FixedFft, FixedFftSpec, FixedSpectrum, FixedWidths, ProductError, RangeRule, Rounding, Structure,
 };
@@ -346,45 +345,91 @@ fn derive_on<T: Torus>(
     setting: Setting,
     progress: &dyn Progress,
 ) -> Result<Derived, WidthsError> {
-    let samples = Samples::<T>::new(parameters);
-    let gadget: Gadget = parameters.bootstrap_gadget();
-    let rule = RangeRule::OverflowProbability { log2: -setting.overflow_log2, first_step: judge.first_step() };
-    let transform = |widths: FixedWidths| {
+    let search = Search::<T>::new(parameters, judge, setting, progress);
+    let wide = search.transform(widths(WIDE, WIDE, WIDE));
+    let variances = wide.as_ref().map_or([0.0; 3], |wide| search.samples.variances(wide));
+    let key = search.format(Part::Key, "key", variances[0])?;
+    let forward = search.format(Part::Forward, "forward transform", variances[1])?;
+    let inverse = search.format(Part::Inverse, "inverse transform", variances[2])?;
+    let last = search.transform(widths(key.width, forward.width, inverse.width));
+    let predicted = last.as_ref().map(|fft| model(parameters, fft.spec()));
+    let coefficient = last.as_ref().map_or(f64::NAN, |fft| search.samples.error(fft));
+    let weighed = last.as_ref().map_or(f64::NAN, |fft| judge.weigh(parameters, fft.spec(), coefficient));
+    Ok(Derived {
+        set: parameters.name().to_owned(),
+        judge,
+        log2_bound: search.bound.log2(),
+        log2_limit: search.limit().log2(),
+        tolerance: search.tolerance,
+        formats: [key, forward, inverse],
+        log2_coefficient: coefficient.log2(),
+        concentration: predicted.map_or(f64::NAN, |error| error.concentration),
+        log2_unit: predicted.map_or(0, |error| error.log2_unit),
+        share: weighed / (search.bound / 2.0),
+    })
+}
+
+/// A search for the narrowest format of each part, the others wide.
+struct Search<'a, T> {
+    parameters: &'a Parameters,
+    judge: Judge,
+    setting: Setting,
+    progress: &'a dyn Progress,
+    samples: Samples<T>,
+    bound: f64,
+    /// By what share a measured variance may be above the limit.
+    tolerance: f64,
+}
+
+impl<'a, T: Torus> Search<'a, T> {
+    fn new(parameters: &'a Parameters, judge: Judge, setting: Setting, progress: &'a dyn Progress) -> Self {
+        let count = (PRODUCTS * parameters.ring_degree().get()) as f64;
+        let (samples, bound) = (Samples::new(parameters), judge.bound(parameters));
+        Self { parameters, judge, setting, progress, samples, bound, tolerance: 2.0 * (2.0 / count).sqrt() }
+    }
+
+    /// What one part's error may have: half of the bound is for the approximation, and three parts share it.
+    fn limit(&self) -> f64 {
+        self.bound / 6.0
+    }
+
+    /// A transform of such widths, if there is one.
+    fn transform(&self, widths: FixedWidths) -> Option<FixedFft> {
+        let (parameters, setting) = (self.parameters, self.setting);
+        let first_step = self.judge.first_step();
         let spec = FixedFftSpec::for_external_product(
             parameters.ring_degree(),
-            gadget,
+            parameters.bootstrap_gadget(),
             parameters.glwe_dimension().get(),
             parameters.torus_bits(),
             widths,
             Rounding::HalfEven,
-            rule,
+            RangeRule::OverflowProbability { log2: -setting.overflow_log2, first_step },
         );
         FixedFft::new(spec.with_structure(setting.structure)).ok()
-    };
-    let bound = judge.bound(parameters);
-    let limit = bound / 6.0;
-    let count = (PRODUCTS * parameters.ring_degree().get()) as f64;
-    let tolerance = 2.0 * (2.0 / count).sqrt();
-    let wide = transform(widths(WIDE, WIDE, WIDE));
-    let variances = wide.as_ref().map_or([0.0; 3], |wide| samples.variances(wide));
-    let parts = [(Part::Key, "key"), (Part::Forward, "forward transform"), (Part::Inverse, "inverse transform")];
-    let mut formats = Vec::new();
-    for (index, (part, name)) in parts.into_iter().enumerate() {
-        // A product of two wide spectra may need a longer shift down to a narrow sum than there is: then the widest that can be.
-        let at = |width: u32| match part {
-            Part::Key => transform(widths(width, WIDE, WIDE)),
-            Part::Forward => transform(widths(WIDE, width, WIDE)),
-            Part::Inverse => (width..=WIDE).rev().find_map(|wide| transform(widths(wide, wide, width))),
-        };
+    }
+
+    /// The transform with that width of one part.
+    fn at(&self, part: Part, width: u32) -> Option<FixedFft> {
+        match part {
+            Part::Key => self.transform(widths(width, WIDE, WIDE)),
+            Part::Forward => self.transform(widths(WIDE, width, WIDE)),
+            // A product of two wide spectra may need a longer shift down to a narrow sum than there is: then the widest that can be.
+            Part::Inverse => (width..=WIDE).rev().find_map(|wide| self.transform(widths(wide, wide, width))),
+        }
+    }
+
+    /// The noise of each width of a part, from the widest on, and the narrowest within the limit with its bits behind the point.
+    fn curve(&self, part: Part, name: &str) -> (Vec<Point>, Option<(u32, i32)>) {
         let mut curve = Vec::new();
         let (mut narrowest, mut beyond) = (None, 0);
         for width in (NARROWEST..=WIDE).rev() {
-            progress.update(name, u64::from(WIDE - width), u64::from(WIDE - NARROWEST));
-            let Some(fft) = at(width) else { break };
-            let noise = judge.weigh(parameters, fft.spec(), samples.error(&fft));
+            self.progress.update(name, u64::from(WIDE - width), u64::from(WIDE - NARROWEST));
+            let Some(fft) = self.at(part, width) else { break };
+            let noise = self.judge.weigh(self.parameters, fft.spec(), self.samples.error(&fft));
             let fraction_bits = fraction(fft.spec(), part, T::BITS);
             curve.push(Point { width, fraction_bits, log2_noise: noise.log2() });
-            if noise <= limit * (1.0 + tolerance) {
+            if noise <= self.limit() * (1.0 + self.tolerance) {
                 narrowest = Some((width, fraction_bits));
             } else {
                 beyond += 1;
@@ -393,45 +438,32 @@ fn derive_on<T: Torus>(
                 }
             }
         }
+        (curve, narrowest)
+    }
+
+    /// The format of a part whose values have such a variance.
+    fn format(&self, part: Part, name: &'static str, variance: f64) -> Result<Format, WidthsError> {
+        let (curve, narrowest) = self.curve(part, name);
         let Some((width, fraction_bits)) = narrowest else {
             return Err(WidthsError::TooCoarse {
-                set: parameters.name().to_owned(),
+                set: self.parameters.name().to_owned(),
                 part: name,
                 noise: curve.first().map_or(0.0, |point| point.log2_noise),
-                limit: limit.log2(),
-                torus_bits: parameters.torus_bits(),
-                log2_base: gadget.log2_base,
+                limit: self.limit().log2(),
+                torus_bits: self.parameters.torus_bits(),
+                log2_base: self.parameters.bootstrap_gadget().log2_base,
             });
         };
-        formats.push(Format {
+        Ok(Format {
             part,
             width,
             integer_bits: width as i32 - fraction_bits,
             fraction_bits,
-            log2_deviation: variances[index].log2() / 2.0,
-            measured_integer_bits: integer_bits(variances[index], setting.overflow_log2),
+            log2_deviation: variance.log2() / 2.0,
+            measured_integer_bits: integer_bits(variance, self.setting.overflow_log2),
             curve,
-        });
+        })
     }
-    let [key, forward, inverse] = [0, 1, 2].map(|part: usize| formats[part].width);
-    let last = transform(widths(key, forward, inverse));
-    let predicted = last.as_ref().map(|fft| model(parameters, fft.spec()));
-    let coefficient = last.as_ref().map_or(f64::NAN, |fft| samples.error(fft));
-    let weighed = last.as_ref().map_or(f64::NAN, |fft| judge.weigh(parameters, fft.spec(), coefficient));
-    let mut formats = formats.into_iter();
-    let formats = [(); 3].map(|()| formats.next()).map(|format| format.unwrap_or_else(|| unreachable!("three parts")));
-    Ok(Derived {
-        set: parameters.name().to_owned(),
-        judge,
-        log2_bound: bound.log2(),
-        log2_limit: limit.log2(),
-        tolerance,
-        formats,
-        log2_coefficient: coefficient.log2(),
-        concentration: predicted.map_or(f64::NAN, |error| error.concentration),
-        log2_unit: predicted.map_or(0, |error| error.log2_unit),
-        share: weighed / (bound / 2.0),
-    })
 }
 
 /// Bits behind the point, in digits and in the torus.

@@ -4,7 +4,8 @@
 //! queue: a step's start at the decomposer fixes all others. A step starts when the one before has passed, when its
 //! accumulator is complete, and so that it meets its key at the multipliers.
 
-use super::machine::StepCycles;
+use super::layout::Layout;
+use super::machine::{Pipeline, StepCycles};
 use super::streams::Steps;
 use crate::torus::steady::{Iterate, Settled, Steady, settle};
 use std::collections::VecDeque;
@@ -233,6 +234,20 @@ pub struct TileCycles {
     pub switch: i64,
     /// Request to first byte.
     pub memory: i64,
+}
+
+impl TileCycles {
+    /// Those of `waves` ciphertexts a core.
+    pub fn new(machine: &Pipeline, layout: &Layout, steps: &StepCycles, waves: u64) -> Self {
+        let sizes = &layout.sizes;
+        let digits = layout.tile_elements * sizes.key_switch_levels;
+        Self {
+            load: machine.channel_cycles((digits * sizes.small).div_ceil(machine.switch_channels)),
+            // A sum is read for the next tile after it has left the pipeline.
+            switch: machine.switch_cycles(digits, sizes.lwe_dimension + 1, waves).max(steps.switch),
+            memory: steps.memory,
+        }
+    }
 }
 
 /// What a key switch leaves behind for the next.

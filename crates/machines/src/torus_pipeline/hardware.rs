@@ -131,16 +131,9 @@ impl Chip<'_> {
 
     fn key_switch(&mut self, index: u32, task: &Task, now: i64) -> Started {
         let layout = &self.tasks.layout;
-        let sizes = &layout.sizes;
-        let digits = layout.tile_elements * sizes.key_switch_levels;
         let waves = u64::from(task.count).div_ceil(self.machine.cores);
-        let cycles = TileCycles {
-            load: self.machine.channel_cycles((digits * sizes.small).div_ceil(self.machine.switch_channels)),
-            // A sum is read for the next tile after it has left the pipeline.
-            switch: self.machine.switch_cycles(digits, sizes.lwe_dimension + 1, waves).max(self.steps.switch),
-            memory: self.machine.memory_latency as i64,
-        };
-        let tiles = (sizes.large_dimension / layout.tile_elements) as usize;
+        let cycles = TileCycles::new(self.machine, layout, &self.steps, waves);
+        let tiles = (layout.sizes.large_dimension / layout.tile_elements) as usize;
         let switch = switch(tiles, cycles, now, &mut self.switch);
         let free = switch.free;
         self.large_free = self.large_free.max(free);

@@ -7,6 +7,14 @@ use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
 use polyfabric_program::tfhe::lowering::Accumulation;
 use polyfabric_schemes::tfhe::Parameters;
 
+/// Cycles of a bank alone.
+const BANK_READ: u64 = 1;
+
+/// Cycles of a tree of adders.
+fn tree(depth: PipelineDepth, inputs: u64) -> u64 {
+    depth.adder * u64::from(inputs.next_power_of_two().ilog2())
+}
+
 /// A stage's own figures, where it does not follow the core's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
@@ -116,7 +124,7 @@ pub struct StepCycles {
     pub backward: i64,
     /// Accumulator, into its buffer or the local scratchpad.
     pub accumulate: i64,
-    /// Key-switch cluster: decomposer, multiplier and adder tree, accumulator.
+    /// Key-switch cluster: a bank's read, decomposer, multiplier and adder tree, accumulator, of the last of its columns.
     pub switch: i64,
     /// One key iteration on its channels.
     pub key: i64,
@@ -222,9 +230,21 @@ impl Pipeline {
     /// `vectors` of them one after the other. A tile of the matrix, as wide and high as the cluster, stays while all vectors
     /// pass; the next tile comes over the bus in the meantime.
     pub fn switch_cycles(&self, digits: u64, elements: u64, vectors: u64) -> i64 {
-        let tile_bytes = self.switch_lanes * self.switch_columns * COEFFICIENT_BYTES;
         let tiles = digits.div_ceil(self.switch_lanes) * elements.div_ceil(self.switch_columns);
-        (tiles * vectors.max(tile_bytes.div_ceil(self.switch_bus))) as i64
+        (tiles * vectors.max(self.switch_tile_cycles())) as i64
+    }
+
+    /// Cycles in which such a tile comes over its bus.
+    pub fn switch_tile_cycles(&self) -> u64 {
+        (self.switch_lanes * self.switch_columns * COEFFICIENT_BYTES).div_ceil(self.switch_bus)
+    }
+
+    /// From a ciphertext's first element, and the first words of a tile of the key-switch key, to the sum of the tile's last column, back in its bank. A
+    /// lane has a bank of its own, so its words pass no crossbar; columns start as their words come, and the last of them with the last words.
+    fn switch_latency(&self) -> u64 {
+        let depth = self.depth;
+        let products = depth.multiplier + tree(depth, self.switch_lanes);
+        BANK_READ + 2 * depth.adder + products + pipeline::accumulate(depth) + self.switch_tile_cycles() - 1
     }
 
     /// Cycles of every step for `parameters`.
@@ -239,7 +259,6 @@ impl Pipeline {
         let Stages { rotator, decomposer, forward, multiply, inverse, accumulator } = self.stages;
         let latency = |stage: Stage, law: u64| stage.latency.unwrap_or(law) as i64;
         let transform = |stage| latency(stage, pipeline::transform(size, self.points_of(stage), depth));
-        let tree = |inputs: u64| depth.adder * u64::from(inputs.next_power_of_two().ilog2());
         // Of a set's rows and columns: a machine that has more of either leaves them idle, and their part of the bus.
         let key_points = size * rows.min(sizes.polynomials * u64::from(levels)) * sizes.polynomials;
         let bus = (key_points * self.point_bytes).div_ceil(self.key_bus);
@@ -251,7 +270,7 @@ impl Pipeline {
         let (polynomial, drain) = if self.accumulates { (front, back) } else { (front.max(back), front.max(back)) };
         // A sum in buffers behind the multipliers goes through an adder beside the tree's.
         let running = if self.accumulates { depth.adder } else { 0 };
-        let multiply = latency(multiply, depth.complex_multiplier() + tree(rows) + running);
+        let multiply = latency(multiply, depth.complex_multiplier() + tree(depth, rows) + running);
         let accumulate = latency(accumulator, pipeline::accumulate(depth));
         StepCycles {
             polynomial: polynomial as i64,
@@ -263,7 +282,7 @@ impl Pipeline {
             multiply,
             backward: transform(inverse),
             accumulate,
-            switch: (2 * depth.adder + depth.multiplier + tree(self.switch_lanes) + pipeline::accumulate(depth)) as i64,
+            switch: self.switch_latency() as i64,
             key: self.channel_cycles(sizes.key.div_ceil(self.key_channels)),
             memory: self.memory_latency as i64,
         }

@@ -110,7 +110,7 @@ const OWN: &[FigureSpec] = &[
         Dimension::Bits,
         32.0,
         32.0,
-        "the width of a coefficient: the data path is of 32 bits",
+        "the width of a coefficient on the data path",
     ),
     figure("machine.arithmetic.point", Dimension::Bits, 16.0, 128.0, "the width of a complex point of the key"),
 ];

@@ -171,6 +171,17 @@ fn a_cluster_that_switches_keys_all_the_time_is_said_to_be_at_work() {
 }
 
 #[test]
+fn a_key_switch_cluster_takes_its_parts_and_the_last_columns_words() {
+    let switch = |machine: &Pipeline| machine.steps(&shape(3, 1, 256, 1)).switch;
+    // A bank, the decomposer's two adders, a multiplier, a tree of eight lanes, an accumulator; the eighth column's words come seven cycles behind the first's.
+    let strix = machine();
+    assert_eq!(switch(&strix), 1 + 2 + 3 + 3 + 3 + 7);
+    // With a bus that brings them all at once it is the parts alone; with half of its own it takes eight cycles more.
+    assert_eq!(switch(&Pipeline { switch_bus: 256, ..strix.clone() }), 12);
+    assert_eq!(switch(&Pipeline { switch_bus: 16, ..strix }), 27);
+}
+
+#[test]
 fn columns_that_a_set_has_not_do_not_slow_it_down() {
     let parameters = shape(20, 1, 1024, 1);
     let cycles = |machine: &Pipeline| {

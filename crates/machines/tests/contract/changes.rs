@@ -7,7 +7,7 @@ use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::description::{Description, Dimension};
 use polyfabric_machines::registry::{changed, choose, of};
 use polyfabric_machines::{description, parse};
-use polyfabric_program::rns::builtin::microbenchmark::{Operation, build};
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_schemes::tfhe::noise::Transform;
@@ -134,6 +134,22 @@ fn a_width_is_the_same_a_cycle_and_a_second() {
 }
 
 #[test]
+fn lanes_alone_make_a_wider_osiris_or_a_narrower_one() {
+    let osiris = description("osiris").expect("it comes with the project");
+    let at = |lanes| changed(&osiris, &[("units.ntt.lanes".to_owned(), lanes)]).expect("what follows of lanes does so");
+    // A ring so large that limbs are most of the time; with more lanes than the machine's own it is the array's length, which grows with them.
+    let program = build(Operation::Permute, Shape { log2_degree: 15, ..SHAPE }).expect("a program");
+    let cycles =
+        |machine: &Description| residue::map(machine, &program, "", &Given::new()).expect("it fits").report().cycles;
+    let of = [128.0, 256.0, 512.0].map(|lanes| cycles(&at(lanes)));
+    assert!(of[0] > of[1] && of[1] > of[2], "{of:?}");
+    assert_eq!(of[2], cycles(&osiris));
+    for lanes in [1024.0, 16384.0] {
+        at(lanes);
+    }
+}
+
+#[test]
 fn area_is_unknown_where_a_part_does_not_follow() {
     let unknown = |machine: &Description, key: &str| {
         assert_eq!((machine.area_mm2(), machine.power_w()), (None, None), "{key}");
@@ -161,10 +177,8 @@ fn area_is_unknown_where_a_part_does_not_follow() {
     let own =
         parse("own.toml", include_str!("../../../../examples/own-tfhe-machine.toml")).expect("the example is right");
     let osiris = description("osiris").expect("it comes with the project");
-    // Twice the lanes want twice the random numbers.
-    let wider = changed(&osiris, &[("units.key_generator.groups".to_owned(), 19.0)]).expect("a machine");
     for (machine, key, value) in [
-        (&wider, "units.ntt.lanes", 1024.0),
+        (&osiris, "units.ntt.lanes", 1024.0),
         (&osiris, "units.base_conversion.height", 32.0),
         (&osiris, "units.hadamard.count", 1.0),
         (&own, "units.core.largest_ring", 16384.0),

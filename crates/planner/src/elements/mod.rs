@@ -19,7 +19,7 @@ use polyfabric_program::tfhe::builtin::{self, BuiltIn};
 use polyfabric_program::tfhe::homomorphic::Program;
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering, lower};
-use polyfabric_program::tfhe::noise::{Encryption, NoiseError, NoiseReport, report_encrypted};
+use polyfabric_program::tfhe::noise::{Encryption, NoiseError, NoiseReport, expect_privacy_bits, report_encrypted};
 use polyfabric_schemes::tfhe::noise::{Keys, Transform};
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 
@@ -111,6 +111,9 @@ impl ElementPlan {
     /// # Errors
     /// [`PlanError`]: what no set carries, what a set or a machine does not hold, with cause, place and remedy.
     pub fn new(program: &Program, request: &Request<'_>) -> Result<Self, PlanError> {
+        if let Some(bits) = request.circuit_privacy {
+            expect_privacy_bits(bits).map_err(PlanError::of(Fault::Input))?;
+        }
         match (request.parameters, request.key_switch) {
             (None, _) => set_choice::choose(program, request),
             (Some(parameters), None) => Self::first(program, parameters, request),

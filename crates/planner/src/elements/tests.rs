@@ -117,6 +117,22 @@ fn a_set_is_the_fastest_that_fails_no_more_often_than_is_accepted() {
 }
 
 #[test]
+fn bits_of_circuit_privacy_that_are_none_are_no_matter_of_noise() {
+    let (program, machine, set) = (chained(2), machines().next(), sets::parameters("toy-256").unwrap());
+    for (parameters, machine) in [(None, None), (None, machine.as_ref()), (Some(&set), None)] {
+        for bits in [-1.0, f64::NAN, 61.0] {
+            let request = Request { parameters, machine, circuit_privacy: Some(bits), ..Request::default() };
+            let error = ElementPlan::new(&program, &request).map(|plan| plan.noise).unwrap_err();
+            assert_eq!(error.fault, Fault::Input, "{error}");
+            assert!(
+                error.to_string().ends_with("bits of circuit privacy are not to be had; ask for 0 to 60"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_fails_too_often_is_refused_with_the_remedy() {
     let program = chained(256);
     let error = ElementPlan::new(&program, &Request::default()).map(|plan| plan.noise).unwrap_err();

@@ -20,7 +20,10 @@ impl PySlotSignature {
     /// From what `to_json` wrote.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
-        let refused = |error| Failure::new(Kind::File, format!("the signature of a program cannot be read: {error}"));
+        let refused = |error| {
+            let remedy = "get it again from whoever serves the program";
+            Failure::new(Kind::File, format!("the signature of a program cannot be read: {error}; {remedy}"))
+        };
         detached(py, || {
             let literal: SignatureLiteral = serde_json::from_str(text).map_err(refused)?;
             Ok(Self(Arc::new(Signature::check(literal).map_err(Failure::of(Kind::File))?)))

@@ -7,7 +7,9 @@
 
 use super::hold::hold_event;
 use super::violation::{Hazard, Violation};
-use crate::engine::schedule::{Access, Event, Item, MemoryKind, Order, Place, Repeat, Resources, Schedule, earliest};
+use crate::engine::schedule::{
+    Access, Event, Item, MemoryKind, OpKind, Order, Place, Repeat, Resources, Schedule, earliest,
+};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
@@ -212,6 +214,11 @@ impl<'a> Plan<'a> {
     /// The access that an entry of the agenda is about.
     pub fn access_of(&self, action: &super::state::Action) -> Option<&AccessPlan<'a>> {
         self.accesses_of(&self.nodes[action.node]).get(action.access)
+    }
+
+    /// What kind of operation an event is.
+    pub fn kind(&self, event: &Event) -> &'a OpKind {
+        &self.resources.kinds[usize::from(event.op.kind.0)]
     }
 
     /// The accesses of an event; a loop has none of its own.

@@ -294,73 +294,28 @@ impl<'a> Replay<'a> {
         let node = &nodes.nodes[action.node];
         let (Node::Event { event, .. }, accesses) = (node, nodes.accesses_of(node)) else { return DONE };
         let resource = event.resource.0 as usize;
-        if !self.disturb(action.instance, action.time, Some(resource), 0..0)? {
+        if !self.disturb_by(action, resource, accesses)? {
             return AGAIN;
-        }
-        let from_wires = || accesses.iter().filter(|plan| !plan.write && plan.on_wire);
-        for plan in from_wires() {
-            if !self.disturb(action.instance, action.time, None, plan.cells())? {
-                return AGAIN;
-            }
         }
         let who = Who { node: action.node, start: action.time, shift: action.shift };
         let busy = self.busy[resource].clone();
-        if action.time < busy.until {
-            return Err(self.unit_busy(who, &busy));
-        }
-        let kind = &nodes.resources.kinds[usize::from(event.op.kind.0)];
-        let legal = busy.content.legal_start(kind);
-        if action.time < legal {
-            return Err(self.not_empty(who, &busy, kind));
-        }
+        let legal = self.legal_start(who, event, &busy)?;
         self.expanded += 1;
-        let member = Member {
-            instance: action.instance,
-            class: self.primary[resource],
-            work: work(self.plan.resources, event),
-            gap: action.time - busy.until,
-            opens: busy.holder.is_none(),
-        };
-        self.instances[action.instance].pending += 1;
-        // The start is one step of the event's own: an event without any access is done with it.
-        let cause = if self.accounts { busy.cause(action.time) } else { Cause::always(Stall::Busy) };
-        let busy_before = Blame { slack: member.gap, cause };
-        let blame = busy_before.behind(legal - busy.until);
-        let pipeline = Pipeline::new(action.time, accesses.len() + 1, member, blame);
+        let pipeline = self.open(action, event, &busy, legal);
         let occupancy = i64::from(event.occupancy);
         let alone = accesses.iter().all(|plan| !plan.on_wire);
-        let content = busy.content.with(kind, event, action.time);
+        let content = busy.content.with(nodes.kind(event), event, action.time);
         let run = if alone { busy.run_on(action.time, occupancy, &pipeline) } else { None };
         self.busy[resource] = Busy { until: action.time + occupancy, holder: Some(who), content, run };
-        for plan in from_wires() {
-            let cell = &self.cells[plan.cells().start];
-            // Anything else is an error that the read will find.
-            if let Some(writer) = &cell.ready.writer
-                && cell.read_first == NEVER
-                && cell.value == Some(plan.access.value.shifted(action.shift))
-            {
-                pipeline.join(&writer.pipeline);
-            }
-        }
-        let (start, shift) = (action.time, action.shift);
-        let in_flight = InFlight {
+        self.join_writers(&pipeline, accesses, action.shift);
+        let index = self.fly(InFlight {
             node: action.node,
-            start,
-            shift,
+            start: action.time,
+            shift: action.shift,
             path: 0,
             remaining: accesses.len(),
             pipeline: pipeline.clone(),
-        };
-        let index = match self.free_indices.pop() {
-            Some(index) => {
-                self.in_flight[index] = Some(in_flight);
-                index
-            }
-            None => {
-                self.in_flight.push(Some(in_flight));
-                self.in_flight.len() - 1
-            }
-        };
+        });
         for (access, plan) in accesses.iter().enumerate() {
             let phase = if plan.write { Phase::Write } else { Phase::Read };
             let time = action.time + i64::from(plan.access.first);
@@ -373,6 +328,75 @@ impl<'a> Replay<'a> {
         }
         self.step(&pipeline);
         DONE
+    }
+
+    /// Tells the loops around that an event starts on `resource` and reads the wires among `accesses`; `false` where a folded one resumed.
+    fn disturb_by(&mut self, action: &Action, resource: usize, accesses: &[AccessPlan<'_>]) -> Step {
+        if !self.disturb(action.instance, action.time, Some(resource), 0..0)? {
+            return AGAIN;
+        }
+        for plan in from_wires(accesses) {
+            if !self.disturb(action.instance, action.time, None, plan.cells())? {
+                return AGAIN;
+            }
+        }
+        DONE
+    }
+
+    /// The first cycle in which the unit's content lets the event start, which is free by then.
+    fn legal_start(&self, who: Who, event: &Event, busy: &Busy) -> Result<i64, Violation> {
+        if who.start < busy.until {
+            return Err(self.unit_busy(who, busy));
+        }
+        let kind = self.plan.kind(event);
+        let legal = busy.content.legal_start(kind);
+        if who.start < legal { Err(self.not_empty(who, busy, kind)) } else { Ok(legal) }
+    }
+
+    /// The pipeline that an event opens, with what its unit waited for until now.
+    fn open(&mut self, action: &Action, event: &Event, busy: &Busy, legal: i64) -> Pipeline {
+        let member = Member {
+            instance: action.instance,
+            class: self.primary[event.resource.0 as usize],
+            work: work(self.plan.resources, event),
+            gap: action.time - busy.until,
+            opens: busy.holder.is_none(),
+        };
+        self.instances[action.instance].pending += 1;
+        let cause = if self.accounts { busy.cause(action.time) } else { Cause::always(Stall::Busy) };
+        let busy_before = Blame { slack: member.gap, cause };
+        let blame = busy_before.behind(legal - busy.until);
+        // The start is one step of the event's own: an event without any access is done with it.
+        let steps = event.reads.len() + event.writes.len() + 1;
+        Pipeline::new(action.time, steps, member, blame)
+    }
+
+    /// Makes a pipeline one with those that write to the wires from which its event reads.
+    fn join_writers(&self, pipeline: &Pipeline, accesses: &[AccessPlan<'_>], shift: Shift) {
+        for plan in from_wires(accesses) {
+            let cell = &self.cells[plan.cells().start];
+            // Anything else is an error that the read will find.
+            if let Some(writer) = &cell.ready.writer
+                && cell.read_first == NEVER
+                && cell.value == Some(plan.access.value.shifted(shift))
+            {
+                pipeline.join(&writer.pipeline);
+            }
+        }
+    }
+
+    /// Keeps an event under way, and gives its index.
+    fn fly(&mut self, event: InFlight) -> usize {
+        match self.free_indices.pop() {
+            Some(index) => {
+                self.in_flight[index] = Some(event);
+                index
+            }
+            None => {
+                self.in_flight.push(Some(event));
+                self.in_flight.len() - 1
+            }
+        }
     }
 
     /// One step of a pipeline is over; after the last, its gaps have their cause.
@@ -686,6 +710,11 @@ pub(super) fn within(instances: &[Instance], mut instance: usize, ancestor: usiz
             None => return false,
         }
     }
+}
+
+/// The reads of wires among an event's accesses.
+fn from_wires<'p, 'a>(accesses: &'p [AccessPlan<'a>]) -> impl Iterator<Item = &'p AccessPlan<'a>> {
+    accesses.iter().filter(|plan| !plan.write && plan.on_wire)
 }
 
 /// The cycles of an event itself.

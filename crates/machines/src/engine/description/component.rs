@@ -11,7 +11,7 @@
 
 use super::{
     ComponentLiteral, CountLiteral, DescriptionError, Dimension, Figure, FigureSpec, HeldLiteral, SizeLiteral, Written,
-    check_figure,
+    check_figure, dimension::decimal,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ impl Maker<'_> {
         let cause = match amount.of.iter().find(|dimension| !dimension.is_number()) {
             Some(other) => format!("{} are no number of parts", other.units().join(", ")),
             None if (0.0..=MOST_PARTS).contains(&amount.value) => return Ok(amount.value),
-            None => format!("{} is no number of parts", amount.value),
+            None => format!("{} is no number of parts", decimal(amount.value)),
         };
         let (file, value) = (self.file.to_owned(), format!("{text:?}"));
         let remedy = format!("Write a sum of products of counts that is between 0 and {MOST_PARTS}");
@@ -247,7 +247,7 @@ impl Maker<'_> {
         for (text, amount) in [(&size.of, &of), (&size.at, &at)] {
             if !(amount.value.is_finite() && amount.value > 0.0) {
                 let remedy = "Write `of` and `at` in figures and numbers above 0, in base units or with their unit";
-                return fail(text.clone(), format!("{} is no size", amount.value), remedy);
+                return fail(text.clone(), format!("{} is no size", decimal(amount.value)), remedy);
             }
         }
         if let Some(other) = at.of.iter().find(|&dimension| !(dimension.is_number() || of.of.contains(dimension))) {

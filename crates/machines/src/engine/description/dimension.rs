@@ -107,3 +107,9 @@ impl Dimension {
         matches!(self, Dimension::Cycles | Dimension::Count | Dimension::Bytes | Dimension::Bits | Dimension::Flag)
     }
 }
+
+/// A number as people write it: with all of its digits, unless that is a row of noughts.
+pub(super) fn decimal(value: f64) -> String {
+    let plain = value == 0.0 || !value.is_finite() || (1e-6..1e15).contains(&value.abs());
+    if plain { value.to_string() } else { format!("{value:e}") }
+}

@@ -19,6 +19,18 @@ pub enum DescriptionError {
         /// What the reader found, with line and column.
         cause: String,
     },
+    /// A line that every file begins with is not there.
+    #[error("{file}: `{key}` is missing. Add `{key} = {value}` above the first `[table]`: {meaning}")]
+    MissingLine {
+        /// File.
+        file: String,
+        /// Key.
+        key: &'static str,
+        /// How its value is written.
+        value: &'static str,
+        /// What it is.
+        meaning: &'static str,
+    },
     /// One figure is impossible.
     #[error("{file}, `{key}` = {value}: {cause}. {remedy}")]
     Figure {

@@ -1,5 +1,7 @@
 //! What a machine file says, word for word: nothing in it is checked beyond its form.
 
+use super::dimension::decimal;
+use polyfabric_schemes::toml_text::{fault, is_order, shortened};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,9 +35,9 @@ impl std::fmt::Display for Written {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Written::Integer(value) => write!(f, "{value}"),
-            Written::Number(value) => write!(f, "{value}"),
+            Written::Number(value) => write!(f, "{}", decimal(*value)),
             Written::Flag(value) => write!(f, "{value}"),
-            Written::Text(value) => write!(f, "{value:?}"),
+            Written::Text(value) => write!(f, "{:?}", shortened(value, LONGEST_TEXT)),
         }
     }
 }
@@ -186,6 +188,18 @@ pub struct DescriptionLiteral {
 /// Largest machine file that is read.
 pub const LARGEST_FILE: usize = 1 << 20;
 
+/// Characters that messages show of a text of the file.
+const LONGEST_TEXT: usize = 80;
+
+/// What every file begins with: key, how its value is written, and what it is.
+const HEAD: [(&str, &str, &str); 5] = [
+    ("name", "\"…\"", "what the machine is called on the command line"),
+    ("mapper", "\"…\"", "what schedules programs on it, such as torus-pipeline or rns-vector"),
+    ("title", "\"…\"", "what it is, in a line"),
+    ("paper", "\"…\"", "where it was published, or none"),
+    ("clock", "{ value = …, unit = \"MHz\", source = … }", "the clock"),
+];
+
 impl DescriptionLiteral {
     /// Every place of a figure: `clock`, `units.x.count`, `components.x.area`; of one that a reading sets, one in each option.
     pub(super) fn places(&mut self, key: &str) -> Vec<&mut FigureLiteral> {
@@ -227,26 +241,25 @@ impl DescriptionLiteral {
             return Err(super::DescriptionError::Size { file: file.to_owned() });
         }
         let form = |cause| super::DescriptionError::Form { file: file.to_owned(), cause };
-        let wrong = |error: toml::de::Error| form(visible(error.to_string().trim_end()));
-        let literal = toml::from_str(text).map_err(wrong)?;
-        match steers(&toml::Value::Table(toml::from_str(text).map_err(wrong)?)) {
-            Some(text) => Err(form(format!("{text:?} has a character that steers a terminal; remove it"))),
-            None => Ok(literal),
+        let wrong = |error: toml::de::Error| {
+            let fault = fault(&error, text);
+            form(format!("{fault}\ncorrect it; docs/your-own-machine.md says what a machine file has"))
+        };
+        let table: toml::Table = toml::from_str(text).map_err(wrong)?;
+        if let Some(text) = steers(&toml::Value::Table(table.clone())) {
+            let text = shortened(text, LONGEST_TEXT);
+            return Err(form(format!("{text:?} has a character that steers a terminal; remove it")));
         }
+        for (key, value, meaning) in HEAD {
+            if !table.contains_key(key) {
+                return Err(super::DescriptionError::MissingLine { file: file.to_owned(), key, value, meaning });
+            }
+        }
+        toml::from_str(text).map_err(wrong)
     }
 }
 
-/// Whether a terminal, to which texts of a file are written as they are, would take a character as an order.
-fn is_order(character: char) -> bool {
-    character.is_control() && !matches!(character, '\n' | '\t')
-}
-
-/// `text` with such characters as their numbers.
-fn visible(text: &str) -> String {
-    text.chars().map(|c| if is_order(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
-}
-
-/// The first key or text with such a character.
+/// The first key or text with a character that a terminal would take as an order.
 fn steers(value: &toml::Value) -> Option<&str> {
     match value {
         toml::Value::String(text) => text.contains(is_order).then_some(text),

@@ -21,6 +21,7 @@ pub use literal::{
 };
 
 use component::Maker;
+use dimension::decimal;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -348,7 +349,11 @@ impl Description {
             file: self.file.clone(),
             key: key.to_owned(),
             value: format!("{} {}", written.value, written.unit),
-            cause: format!("{value} {} is no whole number, and a part of one is nothing here", dimension.units()[0]),
+            cause: format!(
+                "{} {} is no whole number, and a part of one is nothing here",
+                decimal(value),
+                dimension.units()[0]
+            ),
             remedy: "Write a value that is a whole number of them".to_owned(),
         })
     }
@@ -565,9 +570,16 @@ fn check_figure(
         return fail(format!("{} is a whole number", spec.meaning), "Write a whole number".into());
     }
     if !(spec.least..=spec.most).contains(&value) {
-        let (least, most) = (spec.least / scale, spec.most / scale);
+        let written = |value: f64| match figure.unit.as_str() {
+            "1" => decimal(value / scale),
+            unit => format!("{} {unit}", decimal(value / scale)),
+        };
+        if spec.least == spec.most {
+            let only = written(spec.most);
+            return fail(format!("{} is {only} and nothing else", spec.meaning), format!("Write {only}"));
+        }
         return fail(
-            format!("{} lies between {least} and {most} {}", spec.meaning, figure.unit),
+            format!("{} lies between {} and {}", spec.meaning, decimal(spec.least / scale), written(spec.most)),
             "Correct the value, or write \"unknown\" if the source does not give it".into(),
         );
     }

@@ -238,7 +238,7 @@ fn texts_of_errors() {
         (
             "value = 0.2, unit = \"1\"",
             "value = 1.2, unit = \"1\"",
-            "toy.toml, `components.adders.idle_share` = 1.2: the idle share of the power lies between 0 and 1 1. Correct the \
+            "toy.toml, `components.adders.idle_share` = 1.2: the idle share of the power lies between 0 and 1. Correct the \
              value, or write \"unknown\" if the source does not give it",
         ),
     ];
@@ -251,17 +251,70 @@ fn texts_of_errors() {
 fn texts_that_are_no_machine_file() {
     let unit = error("unit = \"GHz\", ", "");
     assert!(unit.starts_with("toy.toml: TOML parse error at line 6, column 9"), "{unit}");
-    assert!(unit.ends_with("missing field `unit`"), "{unit}");
-    let field = error("paper = ", "papers = ");
-    assert!(field.contains("unknown field `papers`"), "{field}");
+    let remedy = "\ncorrect it; docs/your-own-machine.md says what a machine file has";
+    assert!(unit.ends_with(&format!("\nmissing field `unit`{remedy}")), "{unit}");
+    let field = error("paper = ", "papers = \"none\"\npaper = ");
+    assert!(field.contains("unknown field `papers`") && field.ends_with(remedy), "{field}");
+    let long = error("paper = \"none\"", &format!("paper = \"none\" {}", "x".repeat(LARGEST_FILE / 2)));
+    assert!(long.starts_with("toy.toml: TOML parse error at line 5, column 16") && long.len() < 500, "{long}");
+    let long = error("value = 1.5, unit", &format!("value = \"{}\", unit", "x".repeat(LARGEST_FILE / 2)));
+    assert!(long.contains("the clock is a number") && long.len() < 300, "{long}");
     let large = "#".repeat(LARGEST_FILE + 1);
     let large = load(&large).expect_err("too large").to_string();
     assert_eq!(large, "toy.toml: more than 1048576 bytes, and a machine file has fewer. Is this the right file?");
     let list = error("value = 1.5, unit", "value = [1.5], unit");
-    assert!(list.ends_with("expected a number, true, false or \"unknown\""), "{list}");
+    assert!(list.ends_with(&format!("expected a number, true, false or \"unknown\"{remedy}")), "{list}");
     for text in ["", "[", "name = 1", "\u{0}", "clock = { value = 1 }"] {
         assert!(load(text).is_err());
     }
+}
+
+#[test]
+fn a_line_that_every_file_begins_with_is_asked_for() {
+    for (line, add) in [
+        ("name = \"toy\"\n", "name = \"…\""),
+        ("mapper = \"toy\"\n", "mapper = \"…\""),
+        ("title = \"A toy\"\n", "title = \"…\""),
+        ("paper = \"none\"\n", "paper = \"…\""),
+        (
+            "clock = { value = 1.5, unit = \"GHz\", source = \"assumption: a round number\" }\n",
+            "clock = { value = …, unit = \"MHz\", source = … }",
+        ),
+    ] {
+        let key = line.split(' ').next().expect("a key");
+        let told = error(line, "");
+        let expected = format!("toy.toml: `{key}` is missing. Add `{add}` above the first `[table]`: ");
+        assert!(told.starts_with(&expected), "{told}");
+    }
+}
+
+#[test]
+fn a_number_of_hundreds_of_digits_is_written_by_its_power_of_10() {
+    for (value, written) in [("1e300", "1e300"), ("-2.5e-300", "-2.5e-300"), ("500000000000000.0", "500000000000000")] {
+        let told = error("value = 1.5, unit = \"GHz\"", &format!("value = {value}, unit = \"GHz\""));
+        assert!(
+            told.starts_with(&format!("toy.toml, `clock` = {written}: the clock lies between 0.001 and 100 GHz")),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_figure_that_can_have_one_value_alone_is_said_to() {
+    let specs =
+        [SPECS, &[figure("units.adder.bits", Dimension::Bits, 32.0, 32.0, "the width of an adder", true)]].concat();
+    let of = |bits: u32| {
+        let line = format!("[units.adder]\nbits = {{ value = {bits}, unit = \"bits\", source = \"section 1\" }}\n");
+        let text = GOOD.replacen("[units.adder]\n", &line, 1);
+        let literal = DescriptionLiteral::from_toml("toy.toml", &text).expect("its form is right");
+        Description::check("toy.toml", &literal, &specs).map_err(|error| error.to_string())
+    };
+    assert!(of(32).is_ok());
+    let told = of(33).expect_err("refused");
+    assert_eq!(
+        told,
+        "toy.toml, `units.adder.bits` = 33: the width of an adder is 32 bits and nothing else. Write 32 bits"
+    );
 }
 
 /// The toy with laws for its component, made at 1.5 GHz.

@@ -2,6 +2,7 @@
 
 use super::super::lockstep::{From, Move, Operand, Plan, Planned, Row, Run};
 use super::room::{NEVER, Room};
+use super::spread::Spread;
 use super::{
     Action, Bank, Cell, Cluster, CycleError, Destination, Frame, Held, NONE, Register, Reservations, Scheduler, Source,
     Step, Way,
@@ -19,6 +20,7 @@ struct Before {
     stacks: Vec<Reservations>,
     free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
     front: Vec<u64>,
+    spread: Spread,
     /// Values with where they are, the registers that hold them, and the readers that remain.
     values: Vec<(u32, Option<Held>, u32, u32)>,
     end: u64,
@@ -42,6 +44,7 @@ impl Before {
             stacks: scheduler.stacks.clone(),
             free: scheduler.free.clone(),
             front: scheduler.front.clone(),
+            spread: scheduler.spread.clone(),
             values: values.collect(),
             end: scheduler.end,
             idle: scheduler.idle,
@@ -55,6 +58,7 @@ impl Before {
         scheduler.stacks.clone_from(&self.stacks);
         scheduler.free.clone_from(&self.free);
         scheduler.front.clone_from(&self.front);
+        scheduler.spread.clone_from(&self.spread);
         for &(value, held, copies, remaining) in &self.values {
             scheduler.held[value as usize] = held;
             scheduler.copies[value as usize] = copies;
@@ -194,7 +198,7 @@ impl Scheduler<'_> {
         self.clear(beside)?;
         let mut room = Room::new(run, reads, start);
         for &value in &beside.loads {
-            let place = self.take_frame(value)?;
+            let place = self.take_frame(value, None)?;
             self.held[value as usize] = Some(Held { frame: place.0, at: 0, free_from: place.1 });
             let first = reads.get(&value).and_then(|reads| reads.first()).map_or(NEVER, |cycle| start + cycle);
             room.await_load(value, place, first);
@@ -350,7 +354,7 @@ impl Scheduler<'_> {
         self.preferred.insert(value, bank);
         let (frame, from) = match self.room_in(bank, at, at, room) {
             Some(place) => place,
-            None => self.take_frame(value).map_err(|_| NEVER)?,
+            None => self.take_frame(value, None).map_err(|_| NEVER)?,
         };
         if from > at {
             return Err(from - at);

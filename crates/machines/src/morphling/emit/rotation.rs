@@ -314,7 +314,7 @@ impl Iteration<'_> {
     }
 }
 
-impl Emitter<'_> {
+impl<'a> Emitter<'a> {
     /// Events of a whole rotation whose dispatch is at cycle `start` of the open repeat: the same for all groups of as many
     /// ciphertexts that the XPUs meet in the same state.
     pub(super) fn rotation(&mut self, place: &GroupPlace<'_>, operation: u32, rotation: &Rc<Rotation>, start: i64) {
@@ -380,7 +380,6 @@ impl Emitter<'_> {
         let buffer = u64::from(times.key_buffer);
         let channels = &self.chip.channels[..machine.key_channels as usize];
         work.load_key(times.key + start, buffer, channels, &mut self.builder);
-        let path = machine.path();
         let waves = times.waves.len() as u64;
         let of_xpu = |xpu: u64| {
             let served = (0..waves).filter(move |&wave| xpu * machine.rows < place.wave_count(machine, wave));
@@ -388,58 +387,70 @@ impl Emitter<'_> {
         };
         let marks: Vec<Vec<Access>> = if number == 0 { (0..machine.xpus).map(of_xpu).collect() } else { Vec::new() };
         for (wave, times) in times.waves.iter().enumerate() {
-            let resident = (place.half * layout.waves + wave as u64) * layout.resident_bytes;
-            let count = place.wave_count(machine, wave as u64);
-            let assignments: Vec<Assignment<'_>> = (0..count)
-                .map(|position| {
-                    let (xpu, row) = (position / machine.rows, position % machine.rows);
-                    let in_pair = row % path.rows_per_fft;
-                    Assignment {
-                        row: &self.chip.rows[xpu as usize][row as usize],
-                        ciphertext: place.ciphertext(machine, wave as u64, position),
-                        resident,
-                        offset: if path.merge_split { 0 } else { in_pair as i64 * steps.polynomial },
-                        // Without merge-split the key passes once for each row of a pair: both see it at the pair's place.
-                        skew: if path.merge_split { row } else { row - in_pair } as i64,
-                        marks: if number == 0 && wave == 0 && row == 0 {
-                            marks[xpu as usize].clone()
-                        } else {
-                            Vec::new()
-                        },
-                    }
-                })
-                .collect();
-            let shifted = shifted(times, start);
+            let marks: &[Vec<Access>] = if wave == 0 { &marks } else { &[] };
+            let assignments = self.assignments(place, wave as u64, marks);
+            let times = shifted(times, start);
             for assignment in &assignments {
-                work.ciphertext(assignment, &shifted, &mut self.builder);
+                work.ciphertext(assignment, &times, &mut self.builder);
             }
-            for f in 0..work.plan.forwards.len() {
-                // One multicast for all rows that the key reaches at a time.
-                let offsets = if path.merge_split { 1 } else { path.rows_per_fft };
-                for offset in (0..offsets as i64).map(|number| number * steps.polynomial) {
-                    let served: Vec<&Assignment<'_>> =
-                        assignments.iter().filter(|assignment| assignment.offset == offset).collect();
-                    if !served.is_empty() {
-                        let begin = shifted.forwards[f].multiply + offset;
-                        self.builder.event(work.multicast(&served, f, begin, buffer));
-                    }
-                }
-                let begin = shifted.forwards[f].transform;
-                if path.merge_split {
-                    for pair in assignments.chunk_by(|a, b| a.row.fft == b.row.fft) {
-                        let pair: Vec<&Assignment<'_>> = pair.iter().collect();
-                        self.builder.event(work.transform(pair[0].row.fft, &pair, f, begin));
-                    }
-                } else {
-                    for assignment in &assignments {
-                        self.builder.event(work.transform(
-                            assignment.row.fft,
-                            &[assignment],
-                            f,
-                            begin + assignment.offset,
-                        ));
-                    }
-                }
+            for (f, at) in times.forwards.iter().enumerate() {
+                self.multicasts(&work, &assignments, (f, at.multiply), buffer);
+                self.transforms(&work, &assignments, (f, at.transform));
+            }
+        }
+    }
+
+    /// The ciphertexts of a wave in their rows; the first row of each XPU reads its marks, if there are some.
+    fn assignments(&self, place: &GroupPlace<'_>, wave: u64, marks: &[Vec<Access>]) -> Vec<Assignment<'a>> {
+        let (machine, layout, path) = (self.machine, &self.streams.layout, self.machine.path());
+        let resident = (place.half * layout.waves + wave) * layout.resident_bytes;
+        let at = |position: u64| {
+            let (xpu, row) = (position / machine.rows, position % machine.rows);
+            let in_pair = row % path.rows_per_fft;
+            let marks = marks.get(xpu as usize).filter(|_| row == 0);
+            Assignment {
+                row: &self.chip.rows[xpu as usize][row as usize],
+                ciphertext: place.ciphertext(machine, wave, position),
+                resident,
+                offset: if path.merge_split { 0 } else { in_pair as i64 * self.timeline.steps.polynomial },
+                // Without merge-split the key passes once for each row of a pair: both see it at the pair's place.
+                skew: if path.merge_split { row } else { row - in_pair } as i64,
+                marks: marks.cloned().unwrap_or_default(),
+            }
+        };
+        (0..place.wave_count(machine, wave)).map(at).collect()
+    }
+
+    /// The key for forward transform `f` to all rows, from `begin` on: one multicast for all that it reaches at a time.
+    fn multicasts(
+        &mut self,
+        work: &Iteration<'_>,
+        assignments: &[Assignment<'_>],
+        (f, begin): (usize, i64),
+        buffer: u64,
+    ) {
+        let path = self.machine.path();
+        let offsets = if path.merge_split { 1 } else { path.rows_per_fft };
+        for offset in (0..offsets as i64).map(|number| number * work.steps.polynomial) {
+            let served: Vec<&Assignment<'_>> =
+                assignments.iter().filter(|assignment| assignment.offset == offset).collect();
+            if !served.is_empty() {
+                self.builder.event(work.multicast(&served, f, begin + offset, buffer));
+            }
+        }
+    }
+
+    /// Forward transform `f` of all rows, from `begin` on: of the rows of an FFT unit together where it merges them.
+    fn transforms(&mut self, work: &Iteration<'_>, assignments: &[Assignment<'_>], (f, begin): (usize, i64)) {
+        if self.machine.path().merge_split {
+            for pair in assignments.chunk_by(|a, b| a.row.fft == b.row.fft) {
+                let pair: Vec<&Assignment<'_>> = pair.iter().collect();
+                self.builder.event(work.transform(pair[0].row.fft, &pair, f, begin));
+            }
+        } else {
+            for assignment in assignments {
+                let begin = begin + assignment.offset;
+                self.builder.event(work.transform(assignment.row.fft, &[assignment], f, begin));
             }
         }
     }

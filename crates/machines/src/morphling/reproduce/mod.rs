@@ -94,6 +94,7 @@ fn predictions_of(sets: Sets, progress: &dyn Progress) -> Result<Vec<Prediction>
     bench.table_iv()?;
     bench.figure_1();
     bench.network()?;
+    bench.units()?;
     bench.figure_3();
     bench.figure_7a()?;
     bench.figure_7b()?;
@@ -125,6 +126,57 @@ const NO_SET: &str = "the figure names no set";
 
 /// A program of table V or of a figure: its name, set and ciphertexts.
 type Timing<'a> = (&'a str, &'a str, usize);
+
+/// (n, k, N, l_b, l_k) of a set, of which keys and operations are counted.
+struct Sizes {
+    lwe: usize,
+    glwe: usize,
+    degree: usize,
+    levels: u32,
+    switch_levels: u32,
+}
+
+impl Sizes {
+    /// Figure 1's, as its caption prints it.
+    const CAPTION: Self = Self { lwe: 481, glwe: 2, degree: 1024, levels: 4, switch_levels: 9 };
+
+    /// Polynomial products of a bootstrap.
+    fn products(&self) -> f64 {
+        (self.lwe * (self.glwe + 1).pow(2)) as f64 * f64::from(self.levels)
+    }
+
+    /// Bytes of the bootstrapping key, in words of 64 bits.
+    fn bootstrapping_key(&self) -> f64 {
+        self.products() * self.degree as f64 * 8.0
+    }
+
+    /// Bytes of the key-switching key, in words of 32 bits.
+    fn key_switching_key(&self) -> f64 {
+        self.key_switch() * 4.0
+    }
+
+    /// Multiplications of numbers in the transforms, two for each product. A complex product is four of numbers; folded, a transform twists N/2 points
+    /// and takes log2(N/2) layers of N/4 products.
+    fn transforms(&self) -> f64 {
+        let points = (self.degree / 2) as f64;
+        2.0 * self.products() * 4.0 * (points + points.log2() * points / 2.0)
+    }
+
+    /// Those of the products in the transform domain.
+    fn pointwise(&self) -> f64 {
+        self.products() * (self.degree / 2) as f64 * 4.0
+    }
+
+    /// Those of the key switch.
+    fn key_switch(&self) -> f64 {
+        (self.glwe * self.degree * (self.lwe + 1)) as f64 * f64::from(self.switch_levels)
+    }
+
+    /// Digits of all decompositions.
+    fn digits(&self) -> f64 {
+        (self.lwe * (self.glwe + 1) * self.degree) as f64 * f64::from(self.levels)
+    }
+}
 
 impl Bench<'_> {
     fn figures(&self) -> Result<Morphling, ReproduceError> {
@@ -300,49 +352,67 @@ impl Bench<'_> {
 
     /// Sizes of the keys that figure 1 breaks down, and what section III counts of its set.
     fn figure_1(&mut self) {
-        const MEGA: f64 = 1e-6;
-        // (n, k, N, l_b, l_k), as the caption prints them.
-        const CAPTION: [u64; 5] = [481, 2, 1024, 4, 9];
-        let [n, k, ring, levels, switch_levels] = CAPTION.map(|figure| figure as f64);
-        let polynomials = n * (k + 1.0).powi(2);
         // As memory is counted: with 10^6 bytes neither size comes near.
         let mebi = f64::from(1 << 20);
+        let set = Sizes::CAPTION;
         let reason = "n(k+1)^2 l_b polynomials of N words of 64 bits, with the caption's n = 481, k = 2, N = 1024, l_b = 4. With three levels it \
                       would be 101.46, so the figure contradicts its caption. Words and the size of a MB were chosen with both sizes of the figure in sight";
-        self.table.add("figure1.bsk", Ok(polynomials * levels * ring * 8.0 / mebi), &Basis::CALIBRATED, reason);
-        let switch = k * ring * switch_levels * (n + 1.0);
+        self.table.add("figure1.bsk", Ok(set.bootstrapping_key() / mebi), &Basis::CALIBRATED, reason);
         let reason = "kN l_k rows of n + 1 words with the caption's l_k = 9, in 2^20 bytes; of 32 bits, as 64 bits give twice the figure";
-        self.table.add("figure1.ksk", Ok(switch * 4.0 / mebi), &Basis::CALIBRATED, reason);
-        let products = polynomials * levels;
-        self.table.add("section3.products", Ok(products), &Basis::PREDICTED, "n(k+1)^2 l_b of figure 1's set");
-        // A complex product is four of numbers. Folded, a transform twists N/2 points and takes log2(N/2) layers of N/4 products.
-        let transform = 4.0 * (ring / 2.0 + (ring / 2.0).log2() * ring / 4.0);
-        let (transforms, pointwise) = (2.0 * products * transform, products * ring / 2.0 * 4.0);
+        self.table.add("figure1.ksk", Ok(set.key_switching_key() / mebi), &Basis::CALIBRATED, reason);
+        self.section_3(&set);
+        self.keys_of_sets();
+    }
+
+    /// What section III says of the operations of figure 1's set.
+    fn section_3(&mut self, set: &Sizes) {
+        self.table.add("section3.products", Ok(set.products()), &Basis::PREDICTED, "n(k+1)^2 l_b of figure 1's set");
+        let choice = lowering(InputTransform::PerProduct, Accumulation::CoefficientDomain);
+        let body = blind_rotation_body(set.glwe, set.levels, set.lwe, &choice);
+        let transforms = (count::iteration(&body).transforms() * body.iterations as u64) as f64;
+        let reason = "counted in the blind-rotation body of figure 1's set, over n(k+1)^2 l_b";
+        self.table.add("section3.doubled", Ok(transforms / set.products()), &Basis::PREDICTED, reason);
+        let (transforms, pointwise, switch) = (set.transforms(), set.pointwise(), set.key_switch());
         let all = transforms + pointwise + switch;
+        let share = |of: f64| Ok(100.0 * of / all);
         let reason = "multiplications of numbers, as section III counts operations: n(k+1)^2 l_b products with two transforms each, as the section says, \
                       folded and of radix 2, which was chosen with the shares in sight; and kN l_k (n + 1) of the key switch. Decomposition and \
                       modulus switch, 1 % in the figure, are not counted";
-        self.table.add("section3.transforms", Ok(100.0 * transforms / all), &Basis::CALIBRATED, reason);
-        self.table.add("section3.key_switch", Ok(100.0 * switch / all), &Basis::CALIBRATED, reason);
-        // On 64-bit words, with l_k levels and n + 1 words a row of the key-switching key.
-        let keys = |n: f64, k: f64, ring: f64, levels: f64, switch_levels: f64| {
-            let bootstrap = n * (k + 1.0).powi(2) * levels * ring * 8.0 * MEGA;
-            (bootstrap, k * ring * switch_levels * (n + 1.0) * 8.0 * MEGA)
-        };
+        self.table.add("section3.transforms", share(transforms), &Basis::CALIBRATED, reason);
+        self.table.add("section3.key_switch", share(switch), &Basis::CALIBRATED, reason);
+        self.table.add("section1.rotation", share(transforms + pointwise), &Basis::CALIBRATED, reason);
+        let letter =
+            Basis::under(&[("nothing but multiplications", Some("section III: an operation is a multiplication"))]);
+        let reason = "n + 1 of the modulus switch, in those counted for the other shares: a decomposition slices bits and rounds, and a sample \
+                      extraction moves words (section II-B), so by its own words the paper counts more here";
+        self.table.add("section3.others", share(set.lwe as f64 + 1.0), &letter, reason);
+        let cell = "share of decomposition, modulus switch and sample extraction, with one operation for each digit of a decomposition";
+        let reason = "n(k+1) l_b N digits beside the modulus switch: chosen with the figure's 1 % in sight";
+        let digits = share(set.digits() + set.lwe as f64 + 1.0);
+        self.table.beside("section3.others", ("Section III", cell.to_owned(), "%"), digits, &Basis::CALIBRATED, reason);
+        let rotation = (transforms + pointwise) / set.bootstrapping_key();
+        let reason = "operations as counted for the shares, over the keys of figure 1's caption as counted above: bytes of other data are left out";
+        let intensity = rotation / (switch / set.key_switching_key());
+        self.table.add("section3.intensity", Ok(intensity), &Basis::CALIBRATED, reason);
+    }
+
+    /// The keys of other sets beside those of figure 1, on 64-bit words, with l_k levels and n + 1 words a row of the key-switching key.
+    fn keys_of_sets(&mut self) {
+        const MEGA: f64 = 1e-6;
         for name in ["A", "B", "IV"] {
             let set = format!("morphling-{name}");
             let sizes = self.table.attempt(&format!("keys of {set}"), || {
                 let set = sets::parameters(&set)?;
-                let (bootstrap, switch) = (set.bootstrap_gadget().levels, set.key_switch_gadget());
-                let (n, k) = (set.lwe_dimension().get() as f64, set.glwe_dimension().get() as f64);
-                let switch_levels = f64::from(switch.map_or(0, |gadget| gadget.levels));
-                Ok::<_, polyfabric_schemes::tfhe::ParameterError>(keys(
-                    n,
-                    k,
-                    set.ring_degree().get() as f64,
-                    f64::from(bootstrap),
-                    switch_levels,
-                ))
+                let of = Sizes {
+                    lwe: set.lwe_dimension().get(),
+                    glwe: set.glwe_dimension().get(),
+                    degree: set.ring_degree().get(),
+                    levels: set.bootstrap_gadget().levels,
+                    switch_levels: set.key_switch_gadget().map_or(0, |gadget| gadget.levels),
+                };
+                // The key-switching key has 32-bit words in figure 1.
+                let switch = 2.0 * of.key_switching_key() * MEGA;
+                Ok::<_, polyfabric_schemes::tfhe::ParameterError>((of.bootstrapping_key() * MEGA, switch))
             });
             let cell = |key: &str| ("Figure 1", format!("{key} of set {name}, on 64-bit words"), "MB");
             let (bootstrap, switch) = (sizes.clone().map(|sizes| sizes.0), sizes.map(|sizes| sizes.1));
@@ -352,6 +422,17 @@ impl Bench<'_> {
             let reason = "kN l_k (n + 1) words";
             self.table.beside("figure1.ksk", cell("KSK"), switch, &levels, reason);
         }
+    }
+
+    /// What the chip has of units, as section VI-C counts it.
+    fn units(&mut self) -> Result<(), ReproduceError> {
+        let machine = self.figures()?;
+        let reason = "XPUs by their FFT and IFFT units, all of which the machine file takes in";
+        let transforms = machine.xpus * (machine.fft_units + machine.ifft_units);
+        self.table.add("section6.transforms", Ok(transforms as f64), &Basis::INPUT, reason);
+        let reason = "XPUs by rows, which the machine file takes in: a ciphertext in each row";
+        self.table.add("section6.cores", Ok((machine.xpus * machine.rows) as f64), &Basis::INPUT, reason);
+        Ok(())
     }
 
     /// What the connections between buffers and units carry at most.

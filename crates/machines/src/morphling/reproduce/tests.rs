@@ -20,6 +20,8 @@ fn it_meets_what_it_is_held_to() {
         let limit = match row.table.as_str() {
             "Table V" if row.cell.ends_with("throughput") => 0.025,
             "Table V" if row.cell.ends_with("latency") => 0.05,
+            // What is over other machines' numbers deviates as table V does.
+            "Section VI-C" if row.unit == "x" => 0.05,
             // Printed with a decimal.
             "Figure 3" => 0.001,
             "Table IV" if row.kind == Some(Kind::Input) && !row.reason.contains("sum") => 1e-9,
@@ -40,6 +42,12 @@ fn it_meets_what_it_is_held_to() {
         ("Figure 1", "memory of the BSK", Kind::Calibrated),
         ("Figure 1", "memory of the KSK", Kind::Calibrated),
         ("Section III", "share of transforms", Kind::Calibrated),
+        ("Section I", "share of external products", Kind::Calibrated),
+        ("Section III", "transforms of that bootstrap over its polynomial multiplications", Kind::Predicted),
+        ("Section III", "share of decomposition", Kind::PredictedUnderReading),
+        ("Section III", "operations a byte", Kind::Calibrated),
+        ("Section VI-C", "set III, throughput over Concrete's", Kind::Identity),
+        ("Section VI-C", "bootstrapping cores", Kind::Input),
     ] {
         assert_eq!(kind(&rows, table, cell), Some(expected), "{table}, {cell}");
     }
@@ -52,5 +60,11 @@ fn it_meets_what_it_is_held_to() {
     let contradicted =
         rows.iter().find(|row| row.cell.contains("dominates the latency")).expect("the statement has a row");
     assert!(contradicted.deviation.is_some_and(|deviation| deviation < -0.5), "{contradicted:?}");
+    let others =
+        rows.iter().find(|row| row.cell.starts_with("share of decomposition")).expect("the statement has a row");
+    assert!(others.deviation.is_some_and(|deviation| deviation < -0.9), "{others:?}");
+    let doubled =
+        rows.iter().find(|row| row.cell.starts_with("transforms of that bootstrap")).and_then(|row| row.model);
+    assert_eq!(doubled, Some(2.0));
     assert!(rows.iter().any(|row| row.published.is_none() && row.model.is_some()), "withheld cells are predicted");
 }

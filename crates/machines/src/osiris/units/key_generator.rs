@@ -17,6 +17,12 @@ use polyfabric_kernels::expander::{GROUP, ROUNDS, UniformStream};
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::order::reverse_bits;
 
+/// Numbers that a residue takes on average modulo a prime just above a power of two: no prime takes more.
+const MOST_DRAWS: f64 = 2.0;
+
+/// Of 64 bits, in the sixteen words of a block.
+const NUMBERS_A_BLOCK: usize = 8;
+
 /// The generator at one limb of one term of a key.
 pub struct KeyGenerator {
     shape: Shape,
@@ -49,21 +55,31 @@ impl KeyGenerator {
         Some(Tile { limb: self.limb, index, words })
     }
 
-    /// Numbers that `groups` groups of sixteen blocks have, which come in each cycle.
-    pub fn numbers(groups: usize) -> usize {
-        GROUP * groups
+    /// Groups of sixteen blocks that a generator draws a cycle: the fewest with which a tile of `lanes` residues comes each cycle, modulo any prime.
+    pub fn groups(lanes: usize) -> usize {
+        (Self::enough(lanes, MOST_DRAWS) / GROUP as f64).ceil() as usize
+    }
+
+    /// Numbers that come in each cycle.
+    pub fn numbers(lanes: usize) -> usize {
+        GROUP * Self::groups(lanes)
+    }
+
+    /// Blocks of ChaCha that a generator makes a cycle.
+    pub fn blocks(lanes: usize) -> usize {
+        Self::numbers(lanes) / NUMBERS_A_BLOCK
     }
 
     /// Cycles from a seed to the first tile: the seed; two registers a round and the last addition; numbers that are cut and compared, and counted; a
     /// register for each bit of the distance that one moves to the front; the ring.
-    pub fn latency(groups: usize) -> u64 {
-        let distances = Self::numbers(groups).next_power_of_two().ilog2();
+    pub fn latency(lanes: usize) -> u64 {
+        let distances = Self::numbers(lanes).next_power_of_two().ilog2();
         1 + (2 * ROUNDS as u64 + 1) + 2 + u64::from(distances) + 1
     }
 
     /// Words of the ring: of two cycles, and a tile.
-    pub fn ring_words(lanes: usize, groups: usize) -> usize {
-        (2 * Self::numbers(groups) + lanes).next_power_of_two()
+    pub fn ring_words(lanes: usize) -> usize {
+        (2 * Self::numbers(lanes) + lanes).next_power_of_two()
     }
 
     /// Numbers that have `residues` residues among them, by eight standard deviations, where a residue takes `draws` numbers on average. Masks are public, so a
@@ -74,8 +90,9 @@ impl KeyGenerator {
     }
 
     /// Cycles for which a limb modulo `modulus` draws.
-    pub fn cycles(shape: Shape, modulus: Modulus, groups: usize) -> u64 {
-        (Self::enough(shape.degree().get(), Self::draws(modulus)) / Self::numbers(groups) as f64).ceil() as u64
+    pub fn cycles(shape: Shape, modulus: Modulus) -> u64 {
+        let numbers = Self::numbers(shape.lanes()) as f64;
+        (Self::enough(shape.degree().get(), Self::draws(modulus)) / numbers).ceil() as u64
     }
 
     /// Numbers that are drawn for a residue modulo `modulus`, on average: 2^bits/q.
@@ -114,19 +131,35 @@ mod tests {
 
     #[test]
     fn a_limb_draws_for_no_more_cycles_than_it_has_tiles() {
-        // The figures of the machine: the fewest groups that do, and modulo primes just above a power of two, as half of a pair of primes is.
+        // Modulo primes just above a power of two too, as half of a pair of primes is.
         let modulus = |value: u64| Modulus::new(value).unwrap();
-        assert!(KeyGenerator::enough(512, 2.0) <= KeyGenerator::numbers(10) as f64);
-        assert!(KeyGenerator::enough(512, 2.0) > KeyGenerator::numbers(9) as f64);
-        for log2 in 9..=16 {
-            let shape = shape(log2, 512);
+        for (lanes, log2) in [(2, 6), (32, 8), (64, 6), (512, 9), (512, 12), (512, 16), (2048, 16), (65536, 16)] {
+            let shape = shape(log2, lanes);
             for q in [65537, (1 << 32) + 15, 0xff_ffe8_0001].map(modulus) {
-                let cycles = KeyGenerator::cycles(shape, q, 10);
+                let cycles = KeyGenerator::cycles(shape, q);
                 assert!((1..=shape.tiles() as u64).contains(&cycles), "N = 2^{log2}, modulo {}: {cycles}", q.value());
                 // More than the average, and no multiple of it.
-                let needed = shape.degree().get() as f64 * KeyGenerator::draws(q) / KeyGenerator::numbers(10) as f64;
+                let needed = shape.degree().get() as f64 * KeyGenerator::draws(q) / KeyGenerator::numbers(lanes) as f64;
                 assert!(cycles as f64 >= needed && (cycles as f64) < 1.3 * needed + 1.0);
             }
+        }
+    }
+
+    #[test]
+    fn a_generator_has_as_many_groups_as_keep_up_with_its_lanes_and_none_more() {
+        // The unit's, as it is in RTL, on the lanes of the paper: 160 blocks, and 32 cycles.
+        assert_eq!(
+            (KeyGenerator::groups(512), KeyGenerator::latency(512), KeyGenerator::ring_words(512)),
+            (10, 32, 4096)
+        );
+        assert_eq!(KeyGenerator::blocks(512), 160);
+        // 2p numbers and eight deviations: 128 of 32 lanes are a group without anything left over.
+        let of = [2, 32, 64, 1024, 2048].map(KeyGenerator::groups);
+        assert_eq!(of, [1, 1, 2, 19, 36]);
+        for lanes in (1..=16).map(|log2| 1 << log2) {
+            let enough = KeyGenerator::enough(lanes, 2.0);
+            let groups = KeyGenerator::groups(lanes);
+            assert!(enough <= (GROUP * groups) as f64 && enough > (GROUP * (groups - 1)) as f64, "{lanes} lanes");
         }
     }
 }

@@ -13,7 +13,7 @@ mod rates;
 
 pub use altered::{Spacing, Undetected};
 pub use choose::{Chosen, choose_parameters};
-pub use privacy::MOST_BITS;
+pub use privacy::{MOST_BITS, expect_bits as expect_privacy_bits};
 pub use rates::Rates;
 
 use crate::Location;

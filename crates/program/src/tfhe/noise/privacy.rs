@@ -46,6 +46,14 @@ impl OutputNoise {
     }
 }
 
+/// Refuses what is no number of bits of circuit privacy.
+///
+/// # Errors
+/// [`NoiseError::PrivacyBits`].
+pub fn expect_bits(bits: f64) -> Result<(), NoiseError> {
+    if (0.0..=MOST_BITS).contains(&bits) { Ok(()) } else { Err(NoiseError::PrivacyBits { bits }) }
+}
+
 impl NoiseReport {
     /// The noise of the same program whose server re-randomises and floods every output, so that each value hides how it was computed with
     /// `bits` bits ([`polyfabric_schemes::tfhe::circuit_privacy`]); refused where an output fails with more than 2^`target` then.
@@ -53,9 +61,7 @@ impl NoiseReport {
     /// # Errors
     /// [`NoiseError::PrivacyBits`], [`NoiseError::Privacy`], [`NoiseError::NoKeySwitchKey`].
     pub fn with_circuit_privacy(&self, parameters: &Parameters, bits: f64, target: f64) -> Result<Self, NoiseError> {
-        if !(0.0..=MOST_BITS).contains(&bits) {
-            return Err(NoiseError::PrivacyBits { bits });
-        }
+        expect_bits(bits)?;
         let formulas = Formulas::of(parameters, Keys::Accepted);
         let mut report = self.clone();
         for output in &mut report.outputs {

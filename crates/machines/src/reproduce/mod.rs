@@ -1,5 +1,10 @@
 //! Comparison of the models with the published results. Nothing else reads the files of published figures.
 
+mod published;
+#[cfg(test)]
+mod tests;
+
+use self::published::{Cell, Figures};
 use crate::contract::MachineError;
 use crate::registry::{MACHINES, names};
 use polyfabric_kernels::cancel::Cancelled;
@@ -165,65 +170,6 @@ pub struct Row {
     pub range: Option<Range>,
 }
 
-/// A cell of a file of published figures.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Cell {
-    id: String,
-    table: String,
-    cell: String,
-    unit: String,
-    value: Option<f64>,
-    lower_bound: Option<f64>,
-    upper_bound: Option<f64>,
-    /// From which other published numbers the bounds follow, where the cell's own is unknown.
-    derived: Option<String>,
-    /// Why the model has no number.
-    unmodelled: Option<String>,
-}
-
-impl Cell {
-    fn deviation(&self, model: f64) -> Option<f64> {
-        let beyond = |bound: Option<f64>, is: fn(f64, f64) -> bool| bound.filter(|&bound| is(model, bound));
-        let bounded = self.lower_bound.is_some() || self.upper_bound.is_some();
-        let against = self
-            .value
-            .or_else(|| beyond(self.lower_bound, |model, least| model < least))
-            .or_else(|| beyond(self.upper_bound, |model, most| model > most));
-        against.map(|published| model / published - 1.0).or(bounded.then_some(0.0))
-    }
-}
-
-/// A file of published figures.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Figures {
-    paper: String,
-    #[serde(rename = "title")]
-    _title: String,
-    figure: Vec<Cell>,
-}
-
-impl Figures {
-    /// Those of paper `name`, as its file has them.
-    fn of(name: &str, published: &str) -> Result<Self, ReproduceError> {
-        toml::from_str(published).map_err(|error| Self::fault(name, error.to_string()))
-    }
-
-    /// Whether every number of the model that is not beside another has a cell.
-    fn have(&self, name: &str, predictions: &[Prediction]) -> Result<(), ReproduceError> {
-        let stray = predictions.iter().find(|p| p.beside.is_none() && self.figure.iter().all(|cell| cell.id != p.id));
-        stray.map_or(Ok(()), |p| {
-            let cause = format!("there is no cell {:?}, of which the model has a number; add it", p.id);
-            Err(Self::fault(name, cause))
-        })
-    }
-
-    fn fault(name: &str, cause: String) -> ReproduceError {
-        ReproduceError::File { name: name.to_owned(), cause }
-    }
-}
-
 /// A number of a model, or why there is none.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Prediction {
@@ -248,6 +194,16 @@ pub struct Prediction {
     /// Where it lies over other choices, if some were computed.
     #[serde(default)]
     pub range: Option<Range>,
+}
+
+impl Prediction {
+    fn new(id: String, beside: Option<(String, String, String)>, value: Number, basis: &Basis, reason: String) -> Self {
+        let (value, failure) = match value {
+            Ok(value) => (Some(value), None),
+            Err(RowFailure(cause)) => (None, Some(cause)),
+        };
+        Self { id, beside, value, failure, basis: basis.clone(), reason, point: None, range: None }
+    }
 }
 
 /// Why one number could not be computed.
@@ -344,20 +300,7 @@ impl<'a> Collector<'a> {
         basis: &Basis,
         reason: String,
     ) {
-        let (value, failure) = match value {
-            Ok(value) => (Some(value), None),
-            Err(RowFailure(cause)) => (None, Some(cause)),
-        };
-        self.rows.push(Prediction {
-            id,
-            beside,
-            value,
-            failure,
-            basis: basis.clone(),
-            reason,
-            point: None,
-            range: None,
-        });
+        self.rows.push(Prediction::new(id, beside, value, basis, reason));
     }
 
     /// Whether cell `id` has a number, or a failure, already.
@@ -461,9 +404,11 @@ enum Missing {
 /// Every published cell with its number and what stands beside it, then the numbers of no published cell.
 fn compare(figures: &Figures, predictions: &[Prediction], missing: Missing) -> Vec<Row> {
     let mut rows = Vec::new();
+    let quotients = figures.quotients(predictions);
     for cell in &figures.figure {
         // One row for each reading under which there is a number.
-        let found = predictions.iter().filter(|prediction| prediction.id == cell.id && prediction.beside.is_none());
+        let found = predictions.iter().chain(&quotients);
+        let found = found.filter(|prediction| prediction.id == cell.id && prediction.beside.is_none());
         let found: Vec<Row> = found.map(|found| published_row(&figures.paper, cell, Some(found), missing)).collect();
         match found.is_empty() {
             true => rows.push(published_row(&figures.paper, cell, None, missing)),
@@ -560,154 +505,4 @@ fn beside_row(paper: &str, prediction: &Prediction) -> Option<Row> {
         range: None,
     };
     Some(with_number(empty, prediction))
-}
-
-#[cfg(test)]
-mod tests {
-    //! Does a number that cannot be computed say so, and do the others stand?
-
-    use super::*;
-    use polyfabric_runtime::NoProgress;
-
-    const FIGURES: &str = r#"
-        paper = "P"
-        title = "A paper"
-        [[figure]]
-        id = "a"
-        table = "T"
-        cell = "a number"
-        unit = "ns"
-        value = 2.0
-        [[figure]]
-        id = "b"
-        table = "T"
-        cell = "a bound"
-        unit = "%"
-        lower_bound = 20.0
-        upper_bound = 30.0
-        derived = "of two others"
-        [[figure]]
-        id = "c"
-        table = "T"
-        cell = "neither computed nor modelled"
-        unit = "x"
-        unmodelled = "there is no model"
-        [[figure]]
-        id = "d"
-        table = "T"
-        cell = "an application"
-        unit = "s"
-    "#;
-
-    fn rows(fill: impl FnOnce(&mut Collector)) -> Vec<Row> {
-        let mut table = Collector::new(1, &NoProgress);
-        fill(&mut table);
-        compare(&toml::from_str(FIGURES).expect("well formed"), &table.finish(), Missing::Application)
-    }
-
-    #[test]
-    fn what_no_application_gives_is_no_application() {
-        let figures = toml::from_str(FIGURES).expect("well formed");
-        let untimed = &compare(&figures, &[], Missing::Application)[3];
-        assert!(
-            untimed.failure.is_none() && untimed.reason.contains("`polyfabric reproduce p --applications`"),
-            "{untimed:?}"
-        );
-        let mut table = Collector::new(1, &NoProgress);
-        ["a", "b"].into_iter().for_each(|id| table.add(id, Ok(1.0), &Basis::PREDICTED, "why"));
-        let timed = compare(&figures, &table.finish(), Missing::Fault);
-        let faults: Vec<_> = timed.iter().filter_map(|row| row.failure.as_deref()).collect();
-        assert_eq!(
-            faults,
-            [
-                "neither the model nor an application has a number of cell \"d\", and it does not say why: have one give it, or write \
-                 `unmodelled` in the file of published figures"
-            ]
-        );
-        assert!(timed[3].kind.is_none() && !timed[3].reason.contains("application"), "{:?}", timed[3]);
-    }
-
-    #[test]
-    fn a_number_that_fails_says_why_and_the_rest_stands() {
-        let rows = rows(|table| {
-            let broken = table.attempt("a", || Err::<f64, _>("the scratchpad is full"));
-            let panicked = table.attempt("b", || -> Result<f64, String> { panic!("index {} out of range", 7) });
-            table.add("a", broken, &Basis::PREDICTED, "why");
-            let point = Point { curve: "one".to_owned(), axis: "units".to_owned(), unit: "1".to_owned(), at: 4.0 };
-            table.point("a", ("T", "beside it".to_owned(), "ns"), point, Ok(3.0), &Basis::IDENTITY, "of a");
-            table.add("b", panicked, &Basis::PREDICTED, "why");
-        });
-        assert_eq!(rows.len(), 5);
-        assert_eq!(rows[0].failure.as_deref(), Some("the scratchpad is full"));
-        assert_eq!((rows[0].model, rows[0].deviation, rows[0].kind), (None, None, None));
-        assert_eq!((rows[1].model, rows[1].kind), (Some(3.0), Some(Kind::Identity)));
-        assert_eq!((&rows[0].point, rows[1].point.as_ref().map(|point| point.at)), (&None, Some(4.0)));
-        assert_eq!(rows[2].failure.as_deref(), Some("a defect of the model: index 7 out of range"));
-        assert_eq!((rows[3].kind, rows[3].reason.as_str()), (Some(Kind::NotModelled), "there is no model"));
-        assert_eq!((rows[4].kind, &rows[4].failure), (None, &None));
-    }
-
-    #[test]
-    fn every_reading_has_its_row() {
-        let rows = rows(|table| {
-            for (name, value) in [("r=one", 2.0), ("r=two", 3.0)] {
-                table.add("a", Ok(value), &Basis::under(&[(name, Some("section 3"))]), "why");
-            }
-        });
-        let found: Vec<_> = rows[..2].iter().map(|row| (row.published, row.model, row.deviation)).collect();
-        assert_eq!(found, [(Some(2.0), Some(2.0), Some(0.0)), (Some(2.0), Some(3.0), Some(0.5))]);
-        assert_eq!(rows.len(), 5);
-    }
-
-    #[test]
-    fn a_bound_is_met_within_and_missed_beyond() {
-        let deviation = |model: f64| {
-            rows(|table| table.add("b", Ok(model), &Basis::PREDICTED, "why"))[1].deviation.expect("a bound")
-        };
-        assert_eq!((deviation(20.0), deviation(25.0), deviation(30.0)), (0.0, 0.0, 0.0));
-        assert!((deviation(10.0) + 0.5).abs() < 1e-12 && (deviation(45.0) - 0.5).abs() < 1e-12);
-        // What the bound follows from is told with it.
-        let rows = rows(|table| table.add("b", Ok(25.0), &Basis::PREDICTED, "why"));
-        assert_eq!(rows[1].reason, "why; published: of two others");
-    }
-
-    #[test]
-    fn readings_belong_to_what_is_predicted_under_them() {
-        let basis = Basis::under(&[("fact=option", None), ("other", Some("section 3"))]);
-        let prediction = Prediction {
-            id: "a".into(),
-            beside: None,
-            value: Some(1.0),
-            failure: None,
-            basis,
-            reason: "why".into(),
-            point: None,
-            range: Some(Range {
-                least: 0.5,
-                least_of: "the default".into(),
-                most: 3.0,
-                most_of: "another".into(),
-                choices: 4,
-            }),
-        };
-        let text = serde_json::to_string(&prediction).expect("plain data");
-        let read: Prediction = serde_json::from_str(&text).expect("what was written");
-        assert_eq!((&read.basis, &read.range), (&prediction.basis, &prediction.range));
-        let rows = compare(&toml::from_str(FIGURES).expect("well formed"), &[read], Missing::Application);
-        assert_eq!((&rows[0].range, &rows[1].range), (&prediction.range, &None));
-        for (kind, readings) in
-            [("predicted", r#"[{"name": "r", "evidence": null}]"#), ("predicted_under_reading", "[]")]
-        {
-            let text = format!(r#"{{"id": "a", "value": 1, "kind": "{kind}", "readings": {readings}, "reason": ""}}"#);
-            assert!(serde_json::from_str::<Prediction>(&text).is_err(), "{text}");
-        }
-    }
-    #[test]
-    fn an_unknown_paper_is_named() {
-        let error = reproduce("none", None, &NoProgress).expect_err("there is no such paper").to_string();
-        assert_eq!(
-            error,
-            "no published figures of \"none\" are in the project; it has f1, fpt, morphling, osiris, strix"
-        );
-    }
 }

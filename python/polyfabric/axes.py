@@ -1,0 +1,142 @@
+"""Axes of a sweep: figures of a machine with the values that they are to have, from its file or from the command line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from .errors import Error, InputError, MachineError
+from .names import suggestion
+
+if TYPE_CHECKING:
+    from .machines import Machine
+
+Value = float | bool | str
+"""Of an axis: a figure's value in the unit of the machine file, a yes or no, or the name of what is exchanged."""
+
+MOST_POINTS = 100_000
+"""Points of a sweep, at most."""
+
+EXCHANGES: dict[str, list[str]] = _native.machine_exchanges()
+"""Axes that are no figure, where a machine has them, with their values: what connects its parts."""
+
+
+Axis = dict[str, list[Value]]
+"""Values of a figure by its key; figures of one axis change together."""
+
+
+def own_values(machine: Machine, axes: Sequence[Axis]) -> list[tuple[str, Value]]:
+    """The values that the machine itself has on these axes."""
+    found = []
+    for axis in axes:
+        for key, values in axis.items():
+            if key in EXCHANGES:
+                own: Value = EXCHANGES[key][0]
+                machine.native.exchanged(key, str(own))
+            else:
+                own = _figure(machine, key)
+                _expect_kind(key, own, values)
+            found.append((key, own))
+    return found
+
+
+def expect_own_sweep(machine: Machine) -> None:
+    """Refuses a machine file whose own sweep could not be made, whatever it is read for."""
+    axes = machine.to_dict().get("sweep", [])
+    try:
+        expect_axes(axes)
+        own_values(machine, axes)
+    except Error as error:
+        raise MachineError(f"{machine.argument}: [[sweep]]: {error}") from None
+
+
+def _figure(machine: Machine, key: str) -> Value:
+    """The value that the machine's file has."""
+    value, written = machine.native.figure(key), _written(machine.to_dict(), key)
+    if value is None and written:
+        raise InputError(f"{machine.name} has no value of {key!r} to begin with; give it one in the machine file")
+    if value is None:
+        known = suggestion(key, machine.native.figure_keys())
+        raise InputError(f"{machine.name} has no figure {key!r}; {known}")
+    return bool(value) if any(figure["unit"] == "flag" for figure in written) else value
+
+
+def _written(described: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """A figure as it stands in the file, and in options of its readings."""
+    section, _, rest = key.partition(".")
+    group, _, name = rest.partition(".")
+    own = described["clock"] if key == "clock" else described.get(section, {}).get(group, {}).get(name)
+    options = (option for reading in described["readings"].values() for option in reading["options"].values())
+    found = [own, *(option["figures"].get(key) for option in options)]
+    return [figure for figure in found if isinstance(figure, dict)]
+
+
+def _expect_kind(key: str, own: Value, values: Sequence[Value]) -> None:
+    """Refuses a yes or no for a number, and the other way round."""
+    if any(isinstance(value, bool) != isinstance(own, bool) for value in values):
+        raise InputError(f"{key} is {_shown(own)} in the machine file; give {_kind(own)} on its axis")
+
+
+def _kind(own: Value) -> str:
+    return "true or false" if isinstance(own, bool) else "numbers in its unit"
+
+
+def _shown(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
+
+
+def expect_axes(axes: Sequence[Axis]) -> None:
+    """Refuses axes without values, of unequal ones, of a figure that another one has, and of too many points."""
+    keys = [key for axis in axes for key in axis]
+    for axis in axes:
+        lengths = sorted({len(values) for values in axis.values()})
+        if not axis:
+            raise InputError("an axis is of no figure; give it one with its values, or leave it out")
+        if lengths[0] == 0:
+            raise InputError(f"the axis {', '.join(axis)!r} has no values; give some, or leave it out")
+        if len(lengths) > 1:
+            counts = " and ".join(map(str, lengths))
+            raise InputError(f"the axis {', '.join(axis)!r} has {counts} values; give as many of each")
+        for key, values in axis.items():
+            if keys.count(key) > 1:
+                raise InputError(f"{key} is on two axes; give all of its values on one")
+            _expect_values(key, values)
+    count = math.prod(len(next(iter(axis.values()))) for axis in axes)
+    if count > MOST_POINTS:
+        raise InputError(f"the axes have {count:,} points, and a sweep at most {MOST_POINTS:,}; give fewer values")
+
+
+def _expect_values(key: str, values: Sequence[Value]) -> None:
+    for value in values:
+        if key in EXCHANGES:
+            if value not in EXCHANGES[key]:
+                raise InputError(f"there is no {key} {value!r}; take {', '.join(EXCHANGES[key])}")
+        elif not isinstance(value, int | float) or not math.isfinite(value):
+            written = "nan or inf" if value is None else repr(value)  # JSON, as which a file's axes come, has neither
+            raise InputError(f"{written} is no number; {key} takes numbers in the unit of its file, or true and false")
+
+
+def axis(text: str) -> Axis:
+    """An axis from `KEY=V1,V2`, or from several of them that change together: `KEY=V1,V2;KEY=W1,W2`."""
+    found: Axis = {}
+    for part in text.split(";"):
+        key, equals, values = (word.strip() for word in part.partition("="))
+        if not (key and equals and values):
+            raise InputError(f"--axis: {part!r} is not KEY=V1,V2,..; correct it")
+        if key in found:
+            raise InputError(f"--axis: {text!r} has {key} twice; give all of its values at once")
+        found[key] = [_value(value.strip()) for value in values.split(",")]
+    expect_axes([found])
+    return found
+
+
+def _value(text: str) -> Value:
+    """A number, or a yes or no; else the text as it is."""
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text
