@@ -92,7 +92,7 @@ def test_its_area_and_energy_follow_a_sweep(polyfabric):
 
 
 def test_half_an_f1_runs_a_program_and_tells_what_it_moves_again(polyfabric):
-    common = ("simulate", "permute", "--machine", str(RNS), "--params", "12", "--batch", "2")
+    common = ("simulate", "permute", "--machine", str(RNS), "--params", "12", "--batch", "8")
     report = json.loads(polyfabric(*common, "--json").out)
     traffic = report["traffic_bytes"]
     again = ("hints_again", "inputs_again", "intermediate_loads", "intermediate_stores")
