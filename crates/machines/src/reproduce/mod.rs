@@ -134,7 +134,7 @@ pub struct Range {
 }
 
 /// One cell of a published table or figure beside the model's number.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
     /// Paper.
     pub paper: String,
@@ -431,14 +431,7 @@ fn published_row(paper: &str, cell: &Cell, prediction: Option<&Prediction>, miss
         published: cell.value,
         published_least: cell.lower_bound,
         published_most: cell.upper_bound,
-        model: None,
-        deviation: None,
-        kind: None,
-        readings: Vec::new(),
-        reason: String::new(),
-        failure: None,
-        point: None,
-        range: None,
+        ..Row::default()
     };
     match (prediction, &cell.unmodelled) {
         (Some(prediction), _) => {
@@ -487,22 +480,6 @@ fn with_number(row: Row, prediction: &Prediction) -> Row {
 
 fn beside_row(paper: &str, prediction: &Prediction) -> Option<Row> {
     let (table, cell, unit) = prediction.beside.clone()?;
-    let empty = Row {
-        paper: paper.to_owned(),
-        table,
-        cell,
-        unit,
-        published: None,
-        published_least: None,
-        published_most: None,
-        model: None,
-        deviation: None,
-        kind: None,
-        readings: Vec::new(),
-        reason: String::new(),
-        failure: None,
-        point: None,
-        range: None,
-    };
+    let empty = Row { paper: paper.to_owned(), table, cell, unit, ..Row::default() };
     Some(with_number(empty, prediction))
 }
