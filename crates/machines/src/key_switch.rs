@@ -1,9 +1,8 @@
 //! The compiler's choice of a key switch (F1, sections 2.4 and 4.2): which variant is right depends on L, on how often a hint is
 //! used again, and on the load of the units. All three are known once phase 1 has ordered the operations.
 
-use crate::contract::MachineError;
 use crate::contract::residue::{Estimate, estimate, word_bits};
-use crate::engine::description::Description;
+use crate::contract::{Described, MachineError};
 use polyfabric_program::rns::kernel::KernelProgram;
 use thiserror::Error;
 
@@ -57,7 +56,7 @@ fn told(program: &str, considered: &[Considered], unmapped: &Option<(Vec<String>
 /// # Errors
 /// [`MachineError::KeySwitch`] if none may be taken; another if the machine's parts do not fit together, which no other variant mends.
 pub fn choose<V: ToString, P>(
-    machine: &Description,
+    machine: &Described,
     program: &str,
     variants: &[V],
     lower: impl Fn(&V) -> Result<P, String>,

@@ -4,6 +4,7 @@
 //! or residue polynomials ([`residue`]). A [`Machine`] of a paper is such a file, with what the paper published; a user's own machine is
 //! the file alone. Each is a folder and a line in the [registry](crate::registry), and nothing outside of its folder names it.
 
+mod described;
 pub mod options;
 pub mod residue;
 pub mod rounds;
@@ -20,6 +21,8 @@ use residue::ResidueMachine;
 use std::error::Error;
 use torus::TorusMachine;
 
+pub use described::Described;
+
 /// A machine of a paper: a file for one of the mappers, and what was published of it.
 pub trait Machine: Sync {
     /// Name of the machine, and of its file.
@@ -31,11 +34,11 @@ pub trait Machine: Sync {
     /// What its paper published, as text, for the comparison alone.
     fn published(&self) -> &'static str;
 
-    /// The model's numbers for the published ones.
+    /// The model's numbers for the published ones, on `machine`, which its file describes.
     ///
     /// # Errors
     /// [`ReproduceError`] when a program cannot be built, mapped or checked.
-    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError>;
+    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError>;
 }
 
 /// What maps programs onto the machines of one kind, each described by a file that names the mapper.

@@ -16,7 +16,7 @@ use super::{reproduce, specs};
 use crate::audit::residue::Meaning;
 use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, seconds};
 use crate::contract::residue::{Estimate, Group, Instructed, MappedResidue, ResidueMachine};
-use crate::contract::{Machine, MachineError, Mapper, Programs};
+use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::Resources;
@@ -123,8 +123,8 @@ impl Machine for F1Machine {
         reproduce::PUBLISHED
     }
 
-    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        reproduce::predictions(progress)
+    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        reproduce::predictions(machine, progress)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::audit::residue::Meaning;
 use crate::contract::options::Given;
 use crate::contract::residue::{Estimate, MappedResidue, ResidueMachine};
 use crate::contract::rounds::MappedBody;
-use crate::contract::{Machine, MachineError, Mapper, Programs};
+use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::{Item, Resources, Schedule, ScheduleBuilder};
@@ -53,8 +53,8 @@ impl Machine for OsirisKind {
         super::reproduce::PUBLISHED
     }
 
-    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        super::reproduce::predictions(progress)
+    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        super::reproduce::predictions(machine, progress)
     }
 }
 

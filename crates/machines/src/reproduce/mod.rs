@@ -6,7 +6,7 @@ mod tests;
 
 use self::published::{Cell, Figures};
 use crate::contract::MachineError;
-use crate::registry::{MACHINES, names};
+use crate::registry::{MACHINES, description, names};
 use polyfabric_kernels::cancel::Cancelled;
 use polyfabric_runtime::Progress;
 use serde::{Deserialize, Serialize};
@@ -368,7 +368,7 @@ pub fn reproduce(
     };
     let figures = Figures::of(name, machine.published())?;
     figures.have(name, applications.as_deref().unwrap_or_default())?;
-    let mut predictions = machine.predictions(progress)?;
+    let mut predictions = machine.predictions(&description(name)?, progress)?;
     figures.have(name, &predictions)?;
     let missing = if applications.is_some() { Missing::Fault } else { Missing::Application };
     predictions.extend(applications.into_iter().flatten());

@@ -1,6 +1,7 @@
 //! Does the model meet the published results that it is held to, and say why where it does not?
 
 use super::*;
+use crate::registry::description;
 use crate::reproduce::{Kind, Row, standing};
 use polyfabric_runtime::NoProgress;
 
@@ -14,7 +15,11 @@ fn kind(rows: &[Row], table: &str, cell: &str) -> Option<Kind> {
 #[test]
 fn it_meets_what_it_is_held_to() {
     let sets = Sets { figure_7b: &FIGURE_7B[..1], figure_8: &FIGURE_8[..1] };
-    let rows = standing(PAPER, &predictions_of(sets, &NoProgress).expect("every table can be computed"));
+    let rows = standing(
+        PAPER,
+        &predictions_of(&description(PAPER).expect("its file"), sets, &NoProgress)
+            .expect("every table can be computed"),
+    );
     let mut wrong = Vec::new();
     for row in &rows {
         let limit = match row.table.as_str() {
