@@ -24,5 +24,6 @@ mod trial;
 pub use contract::{Described, Family, MachineError};
 pub use findings::{Finding, TOO_COARSE_LOG2, findings};
 pub use registry::{description, descriptions, names, parse};
-pub use reproduce::{Basis, Kind, Prediction, Reading, ReproduceError, Row, reproduce};
+pub use reproduce::prediction::{Basis, Kind, Prediction, Reading, ReproduceError};
+pub use reproduce::{Row, reproduce};
 pub use trial::{Trial, trial};

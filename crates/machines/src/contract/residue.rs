@@ -1,5 +1,6 @@
 //! Machines that execute programs on residue polynomials.
 
+use super::estimate::Estimate;
 use super::options::{Given, check};
 use super::rounds::MappedBody;
 use super::{Described, MachineError};
@@ -287,28 +288,6 @@ pub struct Group {
     pub operations: u64,
     /// Instructions of the machine.
     pub instructions: u64,
-}
-
-/// Load of a program on a machine, by the order of its operations.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Estimate {
-    /// Cycles that each resource is at work, by its name.
-    pub loads: Vec<(&'static str, f64)>,
-    /// Cycles of the program.
-    pub cycles: f64,
-    /// Bytes of switching keys from memory.
-    pub hint_bytes: u64,
-    /// Bytes of switching keys if each came once.
-    pub hint_bytes_once: u64,
-    /// All other bytes to memory and from it.
-    pub other_bytes: u64,
-}
-
-impl Estimate {
-    /// The resource that is longest at work over the whole program.
-    pub fn busiest(&self) -> &'static str {
-        self.loads.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |(name, _)| name)
-    }
 }
 
 /// [`ResidueMachine::word_bits`] of `machine`; also whether its parts fit together.

@@ -6,7 +6,7 @@ use super::graph::UnitKind;
 use super::machine::{F1, WORD_BYTES};
 use super::stream::encode;
 use crate::contract::{Described, MachineError};
-use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::reproduce::prediction::{Basis, Collector, Prediction, ReproduceError, RowFailure};
 use crate::rns::leaf::Leaf;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::primes::PrimeClass;
@@ -388,7 +388,8 @@ impl Bench<'_> {
 mod tests {
     use super::*;
     use crate::registry::description;
-    use crate::reproduce::{Kind, Row, standing};
+    use crate::reproduce::prediction::Kind;
+    use crate::reproduce::{Row, standing};
     use polyfabric_runtime::NoProgress;
 
     const PAPER: &str = "f1";

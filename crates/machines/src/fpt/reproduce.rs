@@ -8,7 +8,7 @@ use crate::contract::{Described, MachineError};
 use crate::engine::checker::check;
 use crate::engine::report::SimulationError;
 use crate::engine::totals::Totals;
-use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::reproduce::prediction::{Basis, Collector, Prediction, ReproduceError, RowFailure};
 use crate::torus::widths::{Derived, Format, Judge, Setting, derive};
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_program::tfhe::builtin;
@@ -500,7 +500,8 @@ fn lsb_reason(derived: &Derived, format: &Format) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::{Kind, standing};
+    use crate::reproduce::prediction::Kind;
+    use crate::reproduce::standing;
     use polyfabric_runtime::NoProgress;
 
     #[test]

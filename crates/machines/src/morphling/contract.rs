@@ -10,7 +10,7 @@ use crate::contract::torus::{MappedTorus, TorusMachine};
 use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
-use crate::reproduce::{Prediction, ReproduceError};
+use crate::reproduce::prediction::{Prediction, ReproduceError};
 use crate::torus::replay::{Replay, ReplayError};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;

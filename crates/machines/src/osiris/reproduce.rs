@@ -5,7 +5,7 @@ use super::schedule::{Scheduled, schedule};
 use crate::contract::{Described, MachineError};
 use crate::engine::checker::check;
 use crate::engine::totals::Totals;
-use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::reproduce::prediction::{Basis, Collector, Prediction, ReproduceError, RowFailure};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::primes::PrimeClass;
@@ -366,7 +366,7 @@ mod tests {
     const PAPER: &str = "osiris";
 
     use super::*;
-    use crate::reproduce::Kind;
+    use crate::reproduce::prediction::Kind;
     use polyfabric_runtime::NoProgress;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::reproduce;
 use crate::contract::{Described, Machine};
-use crate::reproduce::{Prediction, ReproduceError};
+use crate::reproduce::prediction::{Prediction, ReproduceError};
 use polyfabric_runtime::Progress;
 
 /// The machine of the paper.

@@ -6,7 +6,7 @@ use crate::engine::checker::check;
 use crate::engine::report::SimulationError;
 use crate::engine::schedule::{Placed, Resource};
 use crate::engine::totals::Totals;
-use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::reproduce::prediction::{Basis, Collector, Prediction, ReproduceError, RowFailure};
 use crate::torus_pipeline::machine::Pipeline;
 use crate::torus_pipeline::streams::accumulation;
 use crate::torus_pipeline::{Mapped, map};
@@ -486,7 +486,8 @@ fn busy(timed: &Timed, window: (i64, i64), span: impl Fn(&Placed<'_>) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::{Kind, standing};
+    use crate::reproduce::prediction::Kind;
+    use crate::reproduce::standing;
     use polyfabric_runtime::NoProgress;
 
     #[test]

@@ -3,7 +3,8 @@
 use crate::{Fault, PlanError};
 use polyfabric_machines::Described;
 use polyfabric_machines::MachineError;
-use polyfabric_machines::key_switch::{Considered, choose};
+use polyfabric_machines::contract::estimate::Considered;
+use polyfabric_machines::key_switch::choose;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::{Weighed, fewest_products};
 use polyfabric_schemes::level::shown;

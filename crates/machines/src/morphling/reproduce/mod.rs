@@ -10,7 +10,7 @@ use super::map;
 use super::software::Unit;
 use crate::contract::{Described, MachineError, torus};
 use crate::engine::checker::check;
-use crate::reproduce::{Basis, Collector, Number, Point, Prediction, ReproduceError, RowFailure};
+use crate::reproduce::prediction::{Basis, Collector, Number, Point, Prediction, ReproduceError, RowFailure};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::{Body, KernelProgram, blind_rotation_body, count};
 use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::registry::description;
-use crate::reproduce::{Kind, Row, standing};
+use crate::reproduce::prediction::Kind;
+use crate::reproduce::{Row, standing};
 use polyfabric_runtime::NoProgress;
 
 /// The kind of a row.
