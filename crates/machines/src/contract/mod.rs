@@ -5,7 +5,7 @@
 //! the file alone. Each is a folder and a line in the [registry](crate::registry), and nothing outside of its folder names it.
 
 mod described;
-mod error;
+pub(crate) mod error;
 pub mod estimate;
 pub mod options;
 pub mod residue;

@@ -1,6 +1,6 @@
 //! A machine's numbers for the published ones, with what each is worth.
 
-use crate::contract::MachineError;
+use crate::contract::error::MachineError;
 use polyfabric_kernels::cancel::Cancelled;
 use polyfabric_runtime::Progress;
 use serde::{Deserialize, Serialize};
