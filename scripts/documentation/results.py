@@ -31,11 +31,11 @@ FOLDER = ROOT / "results"
 FIELDS = ("command", "commit", "date", "processor", "seconds", "data")
 
 FULL_SIZE: dict[str, tuple[str, int]] = {
-    "reproduce-osiris": ("polyfabric reproduce osiris --applications --json", 3),
+    "reproduce-osiris": ("polyfabric reproduce osiris --applications --json", 6),
     "reproduce-f1": ("polyfabric reproduce f1 --applications --json", 17),
-    "reproduce-morphling": ("polyfabric reproduce morphling --applications --json", 2),
+    "reproduce-morphling": ("polyfabric reproduce morphling --applications --json", 8),
     "whole-programs": ("python scripts/whole-programs", 8),
-    "reproduce-strix": ("polyfabric reproduce strix --applications --json", 1),
+    "reproduce-strix": ("polyfabric reproduce strix --applications --json", 2),
     "reproduce-fpt": ("polyfabric reproduce fpt --applications --json", 1),
     "replays-fast": ("polyfabric params toy-256 --on fpt --replay 10000 --message-bits 6 --widths derived --json", 1),
     "compare-pbs": ("polyfabric compare pbs --params morphling-III --widths derived --json", 1),

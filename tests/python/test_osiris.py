@@ -119,6 +119,7 @@ def test_table_3_has_every_column_and_what_stands_beside_it(monkeypatch):
     monkeypatch.setattr(osiris.rounds, "simulated", lambda *_: STAGES)
     monkeypatch.setattr(osiris, "figure_11", list)
     monkeypatch.setattr(osiris.osiris_networks, "work", list)
+    monkeypatch.setattr(osiris.osiris_networks, "ratios", list)
     rows = osiris.applications(None)
     found = {row["id"]: row["value"] for row in rows if row["beside"] is None}
     assert {

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from .. import machines
 from ..apps import bgv_bootstrapping, ckks_bootstrapping
 from ..apps.f1_programs import PROGRAMS as F1_PROGRAMS
-from ..computer import give_memory_back
-from ..errors import Error, SecurityWarning
+from ..errors import Error
 from ..execution import plan
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
@@ -27,7 +27,9 @@ from .f1_figures import (
     utilisation,
 )
 from .f1_worth import AUTHORS_PROGRAM, TIME_UNKNOWN, UNKNOWN, of_program
+from .plans import unwarned
 from .rows import Reading, failed
+from .side_by_side import Memory, Step, side_by_side
 
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
@@ -35,36 +37,58 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
 
     Beside it stand the key switch that the compiler chooses, some by name, the crossbars' other reading, and what memory alone would take."""
     machine = machines.load("f1")
-    rows, variants = [], []
-    busy: dict[str, tuple[str, float]] = {}
-    programs = paper_programs()
-    for done, (cell, build, parameters) in enumerate(programs):
-        give_memory_back()
-        name = _name(cell)
-        if progress is not None:
-            progress(f"compile {name.replace('_', '-')}", done, len(programs))
-        try:
-            program, planned, report = _compiled(build(), parameters, machine, "set")
-        except Error as error:
-            lost = [cell, *beside_figure_9(name), *(["section8.highest"] if name == FIGURE_10 else [])]
-            rows += [failed(each, error) for each in lost]
-            continue
-        reason = _composition(planned, report)
-        reason = f"{TIME_UNKNOWN}; {reason}" if name in UNKNOWN else reason
-        rows.append(of_program(name, cell, report["seconds"] * 1e3, reason))
-        rows.append(_memory_alone(cell, program.name, report))
-        rows += _compilers_choice(cell, program, parameters, machine)
-        for key_switch in _BY_NAME.get(cell, ()):
-            rows += _by_name(cell, program, parameters, machine, key_switch)
-        if cell not in _TOO_LARGE:
-            rows.append(_other_crossbars(cell, program, parameters))
-        rows += figure_9(name, program.name, report)
-        if name == FIGURE_10:
-            rows += figure_10(machine, program.name, machine.simulate(planned))
-        busy[name] = (program.name, units_at_work(machine, report))
-        if cell not in _TOO_LARGE:
-            variants += table_5(name, machine, planned, report["seconds"])
+    steps = [
+        Step(
+            f"compile {_name(cell).replace('_', '-')}",
+            partial(_of_program, cell, build, parameters, machine),
+            Memory.ALL if cell in _TOO_LARGE else Memory.LITTLE,
+        )
+        for cell, build, parameters in paper_programs()
+    ]
+    with unwarned():
+        made = side_by_side(steps, progress)
+    rows, variants = [row for each in made for row in each.rows], [row for each in made for row in each.variants]
+    busy = {each.name: each.busy for each in made if each.busy is not None}
     return rows + utilisation(busy) + variants + table_5_means(variants)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What a program of table 3 gives."""
+
+    name: str
+    """As the cells of the paper's other tables have it."""
+    rows: list[dict[str, Any]]
+    variants: list[dict[str, Any]] = field(default_factory=list)
+    """Those of table 5."""
+    busy: tuple[str, float] | None = None
+    """Of a program that was timed: our name of it, and how many units are at work."""
+
+
+def _of_program(cell: str, build: Callable[[], SlotProgram], parameters: str, machine: machines.Machine) -> _Rows:
+    """The rows of one of table 3's programs."""
+    name = _name(cell)
+    try:
+        program, planned, report = _compiled(build(), parameters, machine, "set")
+    except Error as error:
+        lost = [cell, *beside_figure_9(name), *(["section8.highest"] if name == FIGURE_10 else [])]
+        return _Rows(name, [failed(each, error) for each in lost])
+    reason = _composition(planned, report)
+    reason = f"{TIME_UNKNOWN}; {reason}" if name in UNKNOWN else reason
+    rows = [
+        of_program(name, cell, report["seconds"] * 1e3, reason),
+        _memory_alone(cell, program.name, report),
+        *_compilers_choice(cell, program, parameters, machine),
+    ]
+    for key_switch in _BY_NAME.get(cell, ()):
+        rows += _by_name(cell, program, parameters, machine, key_switch)
+    if cell not in _TOO_LARGE:
+        rows.append(_other_crossbars(cell, program, parameters))
+    rows += figure_9(name, program.name, report)
+    if name == FIGURE_10:
+        rows += figure_10(machine, program.name, machine.simulate(planned))
+    variants = [] if cell in _TOO_LARGE else table_5(name, machine, planned, report["seconds"])
+    return _Rows(name, rows, variants, (program.name, units_at_work(machine, report)))
 
 
 def _name(cell: str) -> str:
@@ -94,9 +118,7 @@ def _compiled(
 def to_be_timed(program: SlotProgram, parameters: str, machine: machines.Machine, key_switch: str) -> SlotPlan:
     """The plan of a program that is timed with its paper's set, whatever its security and, where the result is exact, how often it fails."""
     exact = program.scheme == "bgv"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SecurityWarning)
-        return plan(program, parameters, machine=machine, key_switch=key_switch, max_failure=0.0 if exact else None)
+    return plan(program, parameters, machine=machine, key_switch=key_switch, max_failure=0.0 if exact else None)
 
 
 def _memory_alone(cell: str, what: str, report: dict[str, Any]) -> dict[str, Any]:
@@ -172,7 +194,7 @@ def _other_crossbars(cell: str, program: SlotProgram, parameters: str) -> dict[s
 
 
 _TOO_LARGE = ("table3.lola_cifar",)
-"""Cells whose programs are not compiled again, for table 5 or another reading."""
+"""Cells whose programs are not compiled again, for table 5 or another reading, and beside nothing else: their schedules take 16 GiB."""
 
 
 def _composition(planned: SlotPlan, report: dict[str, Any]) -> str:

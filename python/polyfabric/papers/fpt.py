@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .. import machines
 from ..apps.life import SIZE, life
-from ..errors import Error, SecurityWarning
+from ..errors import Error
 from ..execution import plan
 from ..progress import ProgressHook
+from .plans import unwarned
 from .rows import calibrated, failed
 
 _LINK = "host link of 50 us each way"
@@ -41,8 +41,7 @@ def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
         place = ["Table 5", f"FPT, board update {switch} key switch, gate after gate, {_KERNELS[kernels]}", "s"]
         try:
             machine = machines.load("fpt", [f"kernels={kernels}"])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SecurityWarning)
+            with unwarned():
                 planned = plan(life(), name, machine=machine, max_failure=0.0)
             report = machine.simulate(planned).to_dict()
         except Error as error:

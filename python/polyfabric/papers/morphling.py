@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
-from threading import Event
+from functools import partial
 from typing import Any
 
 from .. import machines
 from ..apps.boosted_trees import xgboost
 from ..apps.networks import deepcnn, vgg9
-from ..computer import give_memory_back
 from ..errors import Error
 from ..language.program import Program
-from ..progress import ProgressHook, watched
+from ..progress import ProgressHook
 from .plans import element_plan
 from .rows import calibrated, failed
+from .side_by_side import Memory, Step, side_by_side
 
 SETS = {"A": "morphling-A-t32", "B": "morphling-B", "C": "morphling-C"}
 ORDERS = ("after", "before")
@@ -34,7 +31,7 @@ ALONE = ("vgg-9", "A", "before")
 """Program, set and order that nothing else is timed beside: sums are then of ciphertexts of 16 KiB, and the schedule takes nearly 8 GiB."""
 
 LARGE = "vgg-9"
-"""The program whose schedules take gigabytes: one of them at a time."""
+"""The program whose schedules take gigabytes."""
 
 PRINTED = ("table6.xg-boost", "table6.deepcnn-20")
 """Cells whose times reached this project; those of the others follow of other figures, within a range."""
@@ -61,9 +58,11 @@ class Case:
     reason: str = _REASON
 
     @property
-    def alone(self) -> bool:
-        """Whether nothing else is timed beside it."""
-        return (self.program.name, self.set, self.order) == ALONE
+    def memory(self) -> Memory:
+        """What it leaves others of the memory."""
+        if (self.program.name, self.set, self.order) == ALONE:
+            return Memory.ALL
+        return Memory.LARGE if self.program.name == LARGE else Memory.LITTLE
 
     @property
     def chosen(self) -> bool:
@@ -101,52 +100,14 @@ def cases() -> Iterator[Case]:
 
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
-    """Morphling's table VI: the time of one inference. Two threads share the cases; this one alone takes the large ones, and the largest when
-    the other has ended."""
+    """Morphling's table VI: the time of one inference."""
     machine = machines.load("morphling")
-    work = list(cases())
-    rows: dict[int, dict[str, Any]] = {}
-    stop = Event()
-
-    def simulate(number: int) -> None:
-        case = work[number]
-        rows[number] = case.row(machine)
-        give_memory_back()
-        if progress is not None:
-            progress(f"simulated {case.program.name} with set {case.set}", len(rows), len(work))
-
-    largest = [number for number, case in enumerate(work) if case.alone]
-    large = deque(number for number, case in enumerate(work) if case.program.name == LARGE and not case.alone)
-    others = deque(number for number, case in enumerate(work) if case.program.name != LARGE)
-
-    def help_out() -> None:
-        # What it waits for ends when nobody wants it any more.
-        with watched(lambda *_: _go_on(stop)):
-            while not stop.is_set() and (number := _next(others)) is not None:
-                simulate(number)
-
-    with ThreadPoolExecutor(1) as helper:
-        helping = helper.submit(help_out)
-        try:
-            while (number := _next(large, others)) is not None:
-                simulate(number)
-            helping.result()
-        finally:
-            stop.set()
-    for number in largest:
-        simulate(number)
-    return [rows[number] for number in range(len(work))]
-
-
-def _next(*queues: deque[int]) -> int | None:
-    """The next case of the first queue that has one."""
-    for queue in queues:
-        # Another thread may take the last one meanwhile.
-        with suppress(IndexError):
-            return queue.popleft()
-    return None
-
-
-def _go_on(stop: Event) -> None:
-    if stop.is_set():
-        raise KeyboardInterrupt
+    steps = [
+        Step(
+            f"simulate {case.program.name} with set {case.set}, key switch {case.order}",
+            partial(case.row, machine),
+            case.memory,
+        )
+        for case in cases()
+    ]
+    return side_by_side(steps, progress)

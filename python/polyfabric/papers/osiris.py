@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,6 @@ from ..apps.helr_1024 import Batch, helr_1024
 from ..apps.lenet import PAPER_SET as LENET_SET
 from ..apps.lenet import lenet
 from ..apps.osiris_programs import LEVELS, SMALL_SET, lola, matrix_vectors, mlp, products
-from ..computer import give_memory_back
 from ..errors import Error
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
@@ -39,8 +39,10 @@ from .osiris_roofline import (
 )
 from .osiris_statements import statements
 from .osiris_steps import figure_11
-from .osiris_timing import CHAIN_IV, HOISTING, planned, unwarned
+from .osiris_timing import CHAIN_IV, HOISTING, planned
+from .plans import unwarned
 from .rows import calibrated, failed, predicted
+from .side_by_side import Step, side_by_side
 
 __all__ = ["applications", "drawings"]
 
@@ -103,13 +105,9 @@ _DEGREE_7 = Choice("sigmoid of degree 7, which takes the last of the levels")
 
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """Table III's programs: the time of one run from the first load to the last store."""
-    rows: list[dict[str, Any]] = []
-    work = _work()
-    for done, (label, step) in enumerate(work):
-        if progress is not None:
-            progress(label, done, len(work))
-        rows += step()
-        give_memory_back()
+    with unwarned():
+        made = side_by_side([Step(words, rows) for words, rows in _work()], progress)
+        rows = [*itertools.chain.from_iterable(made), *osiris_networks.ratios()]
     add_ranges(rows)
     return rows + _ratios(rows)
 
@@ -257,9 +255,8 @@ def _sorting(bandwidth: str, column: str) -> Callable[[], list[dict[str, Any]]]:
 
 def _sorting_timed(parameters: str, readings: Sequence[str]) -> tuple[float, str, Multiplications]:
     """Seconds of the schedule of all stages, what they are made of, and its multiplications."""
-    with unwarned():
-        machine = machines.load("osiris", readings)
-        folded = rounds.simulated(sorting(), parameters, machine)
+    machine = machines.load("osiris", readings)
+    folded = rounds.simulated(sorting(), parameters, machine)
     found = folded.to_dict()
     report, work = found["report"], Multiplications()
     work.schedule(folded.facts[0]["parameters"]["ring_degree"], report)

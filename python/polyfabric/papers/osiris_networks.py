@@ -16,7 +16,7 @@ from ..apps import lenet, resnet20
 from ..errors import Error
 from .osiris_choices import OF_RESNET, TIME_KNOWN, Beside, Choice
 from .osiris_roofline import ALL_MULTIPLIERS, LANES, TWO_A_BUTTERFLY, Multiplications, no_point, roofline
-from .osiris_timing import HOISTING, planned, unwarned
+from .osiris_timing import HOISTING, planned
 from .rows import Reading, calibrated, failed, named, predicted, untold
 
 Row = dict[str, Any]
@@ -114,8 +114,7 @@ def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, parameters: str = 
     machine = machines.load("osiris", readings)
     if lanes > 1:
         machine = _with_lanes(machine, lanes * LANES)
-    with unwarned():
-        found = rounds.simulated(resnet20.rounds(), parameters, machine)
+    found = rounds.simulated(resnet20.rounds(), parameters, machine)
     timed = Timed(work=Multiplications(lanes * LANES))
     timed.schedule(found.facts[0]["parameters"]["ring_degree"], found.report.to_dict())
     for body, facts, part in zip(found.program.bodies, found.facts, found.parts, strict=True):
@@ -141,7 +140,7 @@ def work() -> list[tuple[str, Callable[[], list[Row]]]]:
     cells += [
         (f"resnet20, {lanes} times the lanes, {bandwidth}/s", _wider(lanes, bandwidth)) for lanes, bandwidth in _WIDER
     ]
-    return [*cells, ("resnet20, ratios", _ratios)]
+    return cells
 
 
 def _guarded(cell: str, place: list[str] | None, rows: Callable[[], list[Row]]) -> Callable[[], list[Row]]:
@@ -256,8 +255,8 @@ def _scaling() -> Row:
     return predicted("section7.scaling", narrow.seconds / wide.seconds, reason)
 
 
-def _ratios() -> list[Row]:
-    """What follows of times that were taken before."""
+def ratios() -> list[Row]:
+    """What follows of the times of [`work`], once all of it is done."""
     rows: list[Row] = [
         *_guarded("section6.rotations", None, _rotations)(),
         untold("section7.words", "no set here has levels of bootstrapping for words of 36 bits within log QP = 1630"),

@@ -1,11 +1,24 @@
-"""Plans of applications on elements that a paper's tables have, with a set and an order that its program would not choose by itself."""
+"""Plans of applications that a paper's tables have, with a set and an order that its program would not choose by itself."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..errors import SecurityWarning
 from ..language.program import Program
 from ..machines import Machine
 from ..schemes.elements import ElementPlan, named_parameters
 from ..schemes.options import PlanOptions
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """The papers' sets of less than 128 bits are taken as they are. Around all threads: what is ignored is the whole process'."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)
+        yield
 
 
 def element_plan(program: Program, name: str, order: str, machine: Machine | None) -> ElementPlan:

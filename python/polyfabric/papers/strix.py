@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .. import machines
 from ..apps.deep_nn import deep_nn
-from ..computer import give_memory_back
 from ..errors import Error
 from ..progress import ProgressHook
 from ..reports.units import probability
 from .plans import element_plan
 from .rows import failed, predicted
+from .side_by_side import Step, side_by_side
 
 DEPTHS = (20, 50, 100)
 
@@ -98,11 +99,8 @@ def cases() -> Iterator[Case]:
 def applications(progress: ProgressHook | None) -> list[dict[str, Any]]:
     """Figure 7: the time of one inference of each network in each ring, and NN-20 with dense layers beside it."""
     machine = machines.load("strix")
-    work = list(cases())
-    rows = []
-    for done, case in enumerate(work):
-        if progress is not None:
-            progress(f"simulate nn-{case.depth}, N = {case.degree}, key switch {case.order}", done, len(work))
-        rows.append(case.row(machine))
-        give_memory_back()
-    return rows
+    steps = [
+        Step(f"simulate nn-{case.depth}, N = {case.degree}, key switch {case.order}", partial(case.row, machine))
+        for case in cases()
+    ]
+    return side_by_side(steps, progress)

@@ -12,6 +12,7 @@ use polyfabric_schemes::rns::Ciphertext;
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::tfhe::no_progress;
 use polyfabric_schemes::{bgv, ckks};
+use std::collections::BTreeMap;
 
 /// Switching keys that are made to time all of a program.
 const TIMED_KEYS: usize = 3;
@@ -31,6 +32,18 @@ fn of_effort(rehearsal: &mut Rehearsal, effort: Effort) -> Result<f64, PlanError
         },
     )?;
     Ok(if done == 0 { 0.0 } else { seconds / done as f64 })
+}
+
+/// Seconds that all work takes, by what each kind that occurs takes once.
+pub(super) fn seconds_by(
+    efforts: &BTreeMap<Effort, u64>,
+    mut once: impl FnMut(Effort) -> Result<f64, PlanError>,
+) -> Result<f64, PlanError> {
+    let mut seconds = 0.0;
+    for (&effort, &count) in efforts.iter().filter(|&(_, &count)| count > 0) {
+        seconds += count as f64 * once(effort)?;
+    }
+    Ok(seconds)
 }
 
 /// A client of either scheme.
@@ -100,9 +113,7 @@ impl SlotPlan {
         // An execution finds its steps and their order as the count does.
         let mut seconds = processor_seconds() - begin;
         let mut rehearsal = self.rehearsal()?;
-        for (effort, count) in efforts.into_iter().filter(|&(_, count)| count > 0) {
-            seconds += count as f64 * of_effort(&mut rehearsal, effort)?;
-        }
+        seconds += seconds_by(&efforts, |effort| of_effort(&mut rehearsal, effort))?;
         Ok(seconds)
     }
 

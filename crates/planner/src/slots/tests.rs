@@ -2,6 +2,8 @@
 
 use super::*;
 use polyfabric_program::rns::homomorphic::Builder;
+use polyfabric_runtime::rns::cpu::Effort;
+use std::collections::BTreeMap;
 
 const T: u64 = 65537;
 
@@ -267,11 +269,25 @@ fn moduli_that_no_ring_bootstraps_are_told_with_the_largest() {
 fn more_operations_take_more_of_processors_and_every_client_takes_some() {
     for scheme in [Scheme::Ckks, Scheme::Bgv { plaintext_modulus: T }] {
         let [few, many] = [1, 4].map(|count| SlotPlan::new(&squarings(scheme, 1024, count), request()).unwrap());
-        let [one, four] = [&few, &many].map(|plan| plan.execution_seconds().unwrap());
-        assert!(0.0 < one && one < four, "{scheme:?}: {one} s, {four} s");
+        // Whatever a kind of work takes: times of so short a work differ by more than the programs do.
+        let [one, four] = [&few, &many].map(|plan| plan.efforts().unwrap());
+        for (effort, &count) in &one {
+            assert!(0 < count && count <= four[effort], "{scheme:?}: {effort:?} {count} and {}", four[effort]);
+        }
+        assert!(four[&Effort::KeyProduct] > one[&Effort::KeyProduct], "{scheme:?}: {one:?}, {four:?}");
+        assert!(few.execution_seconds().unwrap() > 0.0);
         let client = many.client_seconds().unwrap();
         assert!(client.keys > 0.0 && client.encrypt > 0.0 && client.decrypt > 0.0, "{client:?}");
-        // The key of a product is among them.
-        assert!(client.keys > client.encrypt, "{client:?}");
     }
+}
+
+#[test]
+fn work_takes_what_each_kind_of_it_takes_as_often_as_it_occurs() {
+    let efforts = BTreeMap::from([(Effort::Forward, 5), (Effort::Add, 100), (Effort::Wide, 0)]);
+    let once = |effort| match effort {
+        Effort::Forward => Ok(2.0),
+        Effort::Add => Ok(0.25),
+        other => panic!("{other:?} does not occur"),
+    };
+    assert_eq!(cost::seconds_by(&efforts, once).unwrap(), 35.0);
 }

@@ -1,0 +1,88 @@
+"""Simulations of a paper's applications, two side by side as far as memory goes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from threading import Event
+from typing import Generic, TypeVar
+
+from ..computer import give_memory_back
+from ..progress import ProgressHook, watched
+
+Made = TypeVar("Made")
+
+
+class Memory(Enum):
+    """What a simulation leaves others of the memory."""
+
+    LITTLE = "any other goes beside it"
+    LARGE = "its schedules take gigabytes: one such at a time"
+    ALL = "nothing goes beside it"
+
+
+@dataclass(frozen=True)
+class Step(Generic[Made]):
+    """Simulations one after the other."""
+
+    words: str
+    """What is simulated, to be told."""
+    make: Callable[[], Made]
+    memory: Memory = Memory.LITTLE
+
+
+def side_by_side(steps: Sequence[Step[Made]], progress: ProgressHook | None) -> list[Made]:
+    """What every step makes, in their order. Two threads share them; this one alone takes the large ones, and those that leave no memory when the other has
+    ended."""
+    made: dict[int, Made] = {}
+    stop = Event()
+
+    def take(number: int) -> None:
+        if progress is not None:
+            progress(steps[number].words, len(made), len(steps))
+        made[number] = steps[number].make()
+        give_memory_back()
+
+    little, large, alone = (
+        deque(number for number, step in enumerate(steps) if step.memory is memory) for memory in Memory
+    )
+
+    def help_out() -> None:
+        # What it waits for ends when nobody wants it any more.
+        with watched(lambda *_: _go_on(stop)):
+            try:
+                while not stop.is_set() and (number := _next(little)) is not None:
+                    take(number)
+            except BaseException:
+                stop.set()
+                raise
+
+    with ThreadPoolExecutor(1) as helper:
+        helping = helper.submit(help_out)
+        try:
+            while not stop.is_set() and (number := _next(large, little)) is not None:
+                take(number)
+            helping.result()
+        finally:
+            stop.set()
+    for number in alone:
+        take(number)
+    return [made[number] for number in range(len(steps))]
+
+
+def _next(*queues: deque[int]) -> int | None:
+    """The next step of the first queue that has one."""
+    for queue in queues:
+        # Another thread may take the last one meanwhile.
+        with suppress(IndexError):
+            return queue.popleft()
+    return None
+
+
+def _go_on(stop: Event) -> None:
+    if stop.is_set():
+        raise KeyboardInterrupt
