@@ -32,6 +32,8 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 VENV := .venv
+# Yosys, which nothing but the synthesis of RTL needs.
+SYNTHESIS := target/yosys
 BENCH_ARGS ?=
 FUZZ_SECONDS ?= 20
 FUZZ_ARGS ?=
@@ -222,8 +224,6 @@ rtl: $(VENV)/.requirements
 	@scripts/rtl $(VENV)/bin/python $(RTL_ARGS)
 
 # A virtual environment of its own, since nothing else needs it.
-SYNTHESIS := target/yosys
-
 $(SYNTHESIS)/.requirements: rtl/requirements.txt | check-tools
 	$(PYTHON) -m venv $(SYNTHESIS)
 	$(SYNTHESIS)/bin/pip install --quiet --requirement rtl/requirements.txt

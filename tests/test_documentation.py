@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -229,6 +230,15 @@ def test_a_command_that_cannot_be_right_is_noticed() -> None:
         assert commands.options_are_known(commands.Command("README.md", 1, text)) != "", text
     lost = "cargo run --release -p polyfabric-runtime --example lost"
     assert "lost.rs" in commands.options_are_known(commands.Command("README.md", 1, lost))
+
+
+def test_make_knows_how_to_make_all_that_its_help_names() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^#   make ([a-z0-9-]+) ", makefile, re.MULTILINE)
+    assert "test-full" in targets
+    for target in targets:
+        done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"make {target}: {done.stderr}"
 
 
 def test_every_rule_is_of_a_shown_command() -> None:
