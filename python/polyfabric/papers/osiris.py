@@ -41,7 +41,7 @@ from .osiris_statements import statements
 from .osiris_steps import figure_11
 from .osiris_timing import CHAIN_IV, HOISTING, planned
 from .plans import unwarned
-from .rows import calibrated, failed, predicted
+from .rows import BOUND_KNOWN, calibrated, failed, named, predicted
 from .side_by_side import Step, side_by_side
 
 __all__ = ["applications", "drawings"]
@@ -204,8 +204,12 @@ def _cell(
         rows = [made, *rows]
         waits = _WAITS.get((name, column, bandwidth))
         if waits is not None:
-            counted = [*readings, osiris_timing.FOR_KEYS] if waits.startswith("section7.stalls") else readings
-            rows.append(predicted(waits, 100 * _waiting(report), _waited(report), readings=counted))
+            share, made_of = 100 * _waiting(report), _waited(report)
+            rows.append(
+                predicted(waits, share, made_of, readings=[*readings, osiris_timing.FOR_KEYS])
+                if waits.startswith("section7.stalls")
+                else calibrated(waits, share, "; ".join([BOUND_KNOWN, *named(readings), made_of]))
+            )
         return rows
 
     return row

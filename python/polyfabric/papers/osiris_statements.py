@@ -10,7 +10,7 @@ from typing import Any
 
 from .osiris_roofline import BENCHMARKS, INTENSITY, TWO_A_BUTTERFLY, USE, points, ridge
 from .osiris_timing import FOR_KEYS
-from .rows import Reading, calibrated, predicted, untold
+from .rows import BOUND_KNOWN, Reading, calibrated, named, predicted, untold
 
 Row = dict[str, Any]
 
@@ -36,7 +36,7 @@ def _bootstrapping(rows: Sequence[Row], chain: Reading) -> list[Row]:
         gains = none_1 / double_1, none_2 / double_2
         words = "{:.3g} at 1 TB/s, {:.3g} at 2 TB/s".format(*gains)
         made += [
-            predicted("section7.none.saving", none / double, saved, readings=[chain])
+            calibrated("section7.none.saving", none / double, "; ".join([BOUND_KNOWN, *named([chain]), saved]))
             if double > 0
             else untold("section7.none.saving", f"nothing is saved with double hoisting: {saved}"),
             predicted("section7.gain.rises", gains[1] / gains[0], words, readings=[chain]),

@@ -31,6 +31,10 @@ def calibrated(cell: str, value: float, reason: str, beside: list[str] | None = 
     return {**row, "reason": reason}
 
 
+BOUND_KNOWN = "calibrated: the bound that these words are read as was set when the model's number was known"
+"""Of rows of statements in words, where the words leave a bound to be chosen."""
+
+
 def named(readings: Sequence[Reading]) -> list[str]:
     """The names of readings, for the reason of a row that is calibrated, which has none."""
     return [str(reading["name"]) for reading in readings]
