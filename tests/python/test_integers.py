@@ -112,6 +112,21 @@ def test_by_zero_and_beyond_a_table_as_documented() -> None:
     assert [table(i=i)["result"] for i in range(16)] == [5, 6, 7, *[0] * 13]
 
 
+@pytest.mark.parametrize("kind", [pf.UInt(8), pf.SInt(7), pf.UInt(5)])
+def test_powers_to_a_modulus_are_of_the_whole_power(kind: pf.IntegerType) -> None:
+    """And not of what is left of it at the type's width."""
+    numbers = list(range(kind.bounds[0], kind.bounds[1] + 1, 5))
+    for modulus in (1, 2, 7, 16, kind.bounds[1]):
+        for power in (0, 1, 3, 11):
+            found = pf.program(x=kind.vector(len(numbers)))(lambda x, p=power, m=modulus: pow(x, p, m))
+            assert found(x=numbers)["result"] == [pow(number, power, modulus) for number in numbers]
+
+
+def test_an_array_of_no_dimension_is_a_number() -> None:
+    added = pf.program(x=pf.UInt(8))(lambda x: (x + np.array(5), np.array(5) - x, x < np.array(300)))
+    assert list(added(x=7).values()) == [12, 254, 1]
+
+
 def test_sums_of_many_vectors_and_casts() -> None:
     kind = pf.UInt(16)
 
