@@ -516,15 +516,9 @@ def sign(
         return found + 0.5 if boolean else found
     if not isinstance(value, Value):
         raise refuse(_operand("sign", value))
-    _expect_no_polynomial("sign", gap, degrees)
+    slot_functions.expect_no_options("sign", gap, degrees)
     number = value._number()
     return number._new(lambda builder: builder.sign(number.node, boolean))
-
-
-def _expect_no_polynomial(what: str, gap: float, degrees: Sequence[int]) -> None:
-    """Refuses options of CKKS' polynomials beside a value of TFHE."""
-    if (gap, tuple(degrees)) != (slot_functions.SIGN_GAP, tuple(slot_functions.SIGN_DEGREES)):
-        raise refuse(f"{what}: gap= and degrees= are of CKKS; with TFHE it is a look-up, and exact: leave them out")
 
 
 def dot(weights: Clear | Value | SlotValue, value: Clear | Value | SlotValue) -> Value | SlotValue:
@@ -750,7 +744,7 @@ def relu(
     """max(value, 0), by one look-up an element; with CKKS, value (1 + sign(value)) / 2, as `sign` gives it."""
     if isinstance(value, SlotValue):
         return slot_functions.relu(value, gap, degrees)
-    _expect_no_polynomial("relu", gap, degrees)
+    slot_functions.expect_no_options("relu", gap, degrees)
     return lookup(value, lambda x: max(x, 0))
 
 
