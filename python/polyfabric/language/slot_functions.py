@@ -164,5 +164,5 @@ SIGN_ROUNDING = 1e-13
 
 def expect_no_options(what: str, gap: float, degrees: Sequence[int]) -> None:
     """Refuses what polynomials alone take, beside a value of TFHE."""
-    if (gap, tuple(degrees)) != (SIGN_GAP, tuple(SIGN_DEGREES)):
+    if gap != SIGN_GAP or degrees is not SIGN_DEGREES:
         raise refuse(f"{what}: gap= and degrees= are of CKKS; with TFHE it is a look-up, and exact: leave them out")
