@@ -220,6 +220,12 @@ def test_texts() -> None:
         )
 
 
+def test_a_public_text_is_chosen_on_either_side() -> None:
+    chosen = pf.program(c=pf.UInt(1), t=pf.Text(4))(lambda c, t: (pf.mux(c, "yes", t), pf.mux(c, t, "no")))
+    assert list(chosen(c=1, t="old").values()) == ["yes", "old"]
+    assert list(chosen(c=0, t="old").values()) == ["old", "no"]
+
+
 def test_texts_are_ordered_as_python_orders_them() -> None:
     @pf.program(a=pf.Text(5), b=pf.Text(5))
     def ordered(a, b):

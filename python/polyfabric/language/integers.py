@@ -669,11 +669,10 @@ def select(condition: Integer, then: Integer | Public, otherwise: Integer | Publ
     if isinstance(then, str) and isinstance(otherwise, str):
         kind = TextType(8, length=max(1, len(text_bytes(then)), len(text_bytes(otherwise))), scalar=False)
         then = Text.of(public(condition._tracer, kind, then))
-    for text, other in ((then, otherwise), (otherwise, then)):
-        if isinstance(text, Text):
-            return Text.of(
-                select(condition, text._plain(), _plain(text._characters(cast("Text | str", other), text.kind.length)))
-            )
+    text = then if isinstance(then, Text) else otherwise
+    if isinstance(text, Text):
+        a, b = (_plain(text._characters(cast("Text | str", choice), text.kind.length)) for choice in (then, otherwise))
+        return Text.of(select(condition, a, b))
     known = then if isinstance(then, Integer) else otherwise
     if not isinstance(known, Integer):
         for choice in (then, otherwise):
