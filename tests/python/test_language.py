@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,18 @@ def test_divisions_shifts_and_bits_with_public_numbers_are_pythons(low: int) -> 
     assert program.cost(max_failure=0).to_dict()["lookups"] == 10
     each = pf.program(x=pf.Int(0, 15).vector(3))(lambda x: x // [1, 2, 3])
     assert each(x=[15, 15, 15])["result"] == [15, 7, 5]
+
+
+@pytest.mark.parametrize("call", [operator.add, operator.mul, operator.lt, pf.max, lambda x, y: pf.mux(x > 1, x, y)])
+@pytest.mark.parametrize("kind", [pf.Int(0, 7), pf.UInt(8)], ids=str)
+def test_a_number_beside_a_vector_of_one_gives_a_vector(call, kind) -> None:
+    """As numpy's arrays do, on either side, and whatever was computed of the same values before."""
+    alone = pf.program(x=kind, y=kind.vector(1))(
+        lambda x, y: {"n": call(x, x), "xy": call(x, y), "yx": call(y, x), "p": call(x, [2])}
+    )
+    shown = alone(x=5, y=[3])
+    assert isinstance(shown.pop("n"), int)
+    assert all(isinstance(found, list) and len(found) == 1 for found in shown.values())
 
 
 def test_a_boolean_is_0_or_1_for_signs_and_beside_integers() -> None:

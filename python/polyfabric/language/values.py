@@ -40,7 +40,7 @@ class Tracer(Asked):
 
     def __init__(self, name: str) -> None:
         self.builder = ProgramBuilder(name)
-        self.made: dict[tuple[str, int, int], Value] = {}
+        self.made: dict[tuple[str, int, int, bool], Value] = {}
 
     def node(self, step: _Node, *, scalar: bool) -> Value:
         """Appends one node, at the user's place."""
@@ -122,21 +122,23 @@ class Value(NumpyCalls):
 
     def _once(self, op: str, other: Value, step: _Node) -> Value:
         """One node for the same operation on the same operands, so that what is said of a value twice is said of one."""
-        key = (op, self.node, other.node)
+        key = (op, self.node, other.node, self.scalar)
         if key not in self._tracer.made:
             self._tracer.made[key] = self._new(step)
         return self._tracer.made[key]
 
-    def _stretched(self, length: int) -> Value:
-        """This single value, `length` times."""
-        if not self.scalar or length == self.length:
+    def _stretched(self, length: int, *, scalar: bool = False) -> Value:
+        """This single value, `length` times, unless it is beside others that are `scalar`."""
+        if not self.scalar or scalar:
             return self
+        if length == 1:
+            return Value(self._tracer, self.node, scalar=False, length=1)
         return self._new(lambda b: b.select(self.node, [0] * length), scalar=False)
 
     def _with(self, other: Value) -> tuple[Value, Value]:
         if other._tracer is not self._tracer:
             raise refuse("the operands belong to two different programs; use values of one program")
-        return self._stretched(other.length), other._stretched(self.length)
+        return self._stretched(other.length, scalar=other.scalar), other._stretched(self.length, scalar=self.scalar)
 
     def _numbers(self, other: Value) -> tuple[Value, Value]:
         """Both of one length, as integers."""
@@ -566,7 +568,8 @@ def mux(
     if any(not isinstance(value, Value) or value.element.kind == "integer" for value in (then, otherwise)):
         return _mux_integers(condition, then, otherwise)  # type: ignore[arg-type]
     length = max(condition.length, then.length, otherwise.length)
-    c, t, o = (v._stretched(length) for v in (condition, then, otherwise))
+    scalar = condition.scalar and then.scalar and otherwise.scalar
+    c, t, o = (v._stretched(length, scalar=scalar) for v in (condition, then, otherwise))
     return c._new(lambda builder: builder.mux(c.node, t.node, o.node))
 
 
