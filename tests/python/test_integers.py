@@ -14,6 +14,7 @@ import pytest
 
 WIDTHS = [5, 8, 12, 16, 24, 32, 40, 64, 100, 128, 192, 256]
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "integers.md").read_text(encoding="utf-8")
 
 
 def wrapped(value: int, kind: pf.IntegerType) -> int:
@@ -110,6 +111,20 @@ def test_by_zero_and_beyond_a_table_as_documented() -> None:
         assert list(by[1](x=x, y=0).values()) == [-1 if x >= 0 else 0, x]
     table = pf.program(i=pf.UInt(4))(lambda i: pf.Table([5, 6, 7], pf.UInt(8))[i])
     assert [table(i=i)["result"] for i in range(16)] == [5, 6, 7, *[0] * 13]
+
+
+@pytest.mark.parametrize(("bits", "told"), [(4, 16), (8, 105), (12, 1265)])
+def test_tables_cost_what_the_page_on_integers_says(bits: int, told: int) -> None:
+    assert f" {told:,} for" in PAGE or f" {told:,} look-ups for" in PAGE
+    entries = np.random.default_rng(3).integers(0, 256, 1 << bits).tolist()
+    table = pf.program(i=pf.UInt(bits))(lambda i: pf.Table(entries, pf.UInt(8))[i])
+    assert table.cost().to_dict()["lookups"] == pytest.approx(told, rel=0.02, abs=1)
+
+
+def test_what_the_page_on_integers_says_of_public_bits() -> None:
+    """And of comparisons with numbers beyond the type."""
+    for written, told in ((lambda x: x & 5, 2), (lambda x: x & 15, 0), (lambda x: x << 4, 0), (lambda x: x < 256, 0)):
+        assert pf.program(x=pf.UInt(8))(written).cost().to_dict()["lookups"] == told
 
 
 @pytest.mark.parametrize("kind", [pf.UInt(8), pf.SInt(7), pf.UInt(5)])
@@ -311,9 +326,8 @@ def test_what_is_refused_says_what_to_do() -> None:
 
 
 def test_the_page_on_integers_runs_as_written() -> None:
-    page = (ROOT / "docs" / "integers.md").read_text(encoding="utf-8")
     scope: dict[str, object] = {}
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(blocks) >= 4
     for block in blocks:
         exec(block, scope)
