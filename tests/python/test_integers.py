@@ -137,6 +137,13 @@ def test_powers_to_a_modulus_are_of_the_whole_power(kind: pf.IntegerType) -> Non
             assert found(x=numbers)["result"] == [pow(number, power, modulus) for number in numbers]
 
 
+def test_a_matrix_without_rows_is_refused() -> None:
+    with pytest.raises(
+        pf.ProgramError, match="an array of 0 x 2 does not multiply uint8 x 2; give a matrix with 2 columns"
+    ):
+        pf.program(x=pf.UInt(8).vector(2))(lambda x: np.zeros((0, 2), dtype=int) @ x)
+
+
 def test_an_array_of_no_dimension_is_a_number() -> None:
     added = pf.program(x=pf.UInt(8))(lambda x: (x + np.array(5), np.array(5) - x, x < np.array(300)))
     assert list(added(x=7).values()) == [12, 254, 1]

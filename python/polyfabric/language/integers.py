@@ -625,7 +625,7 @@ def dot(a: Integer | Public, b: Integer | Public) -> Integer:
     expect_unmasked(other)
     matrix = np.asarray(other)
     rows = matrix if a is other else matrix.T
-    if matrix.ndim > 2 or rows.shape[1] != value.kind.length:
+    if matrix.ndim > 2 or rows.shape[1] != value.kind.length or not len(rows):
         given, length = " x ".join(map(str, matrix.shape)), value.kind.length
         raise refuse(
             f"an array of {given} does not multiply {value.kind}; give a matrix with {length} columns, or rows if it is behind"
