@@ -23,7 +23,22 @@ def convolved(**options: Any) -> Any:
     return lambda x: pf.convolve(np.ones((2, 2), dtype=int), x, shape, **options)
 
 
+def by_place_alone(x: pf.Value, /) -> pf.Value:
+    return x * 2
+
+
 PYTHON = [
+    case({"x": I15}, by_place_alone, "leave the / out of its parameters", lambda x: x * 2, {"x": 3}, 6),
+    case(
+        {"x": R},
+        lambda x: x * 2,
+        "lanes=4 is for integers of TFHE, whose look-ups run side by side; leave it out",
+        lambda x: x * 2,
+        {"x": 0.25},
+        0.5,
+        options={"lanes": 4},
+        right_options={},
+    ),
     *[
         case({"x": kind}, wrong, words, right, {"x": 4}, meant)
         for kind in (I15, U8)
