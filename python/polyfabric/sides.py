@@ -25,8 +25,16 @@ from typing import TYPE_CHECKING, Any
 from .computer import workers
 from .errors import CancelledError, Error, FileError, InputError, shown
 from .execution import execute, plan
-from .files import bytes_of, path_of, read_bytes, write_bytes, write_together
-from .keys import load_client_key, load_public_key, load_server_key, parameters_of, public_key_of, transformed_bytes
+from .files import bytes_of, path_of, read_bytes, write_bytes, write_new, write_together
+from .keys import (
+    load_client_key,
+    load_public_key,
+    load_server_key,
+    matching,
+    parameters_of,
+    public_key_of,
+    transformed_bytes,
+)
 from .language.traced import TracedProgram
 from .progress import expect_hook
 from .schemes.context import STANDARD_SECURITY, ClientKey, content
@@ -69,7 +77,8 @@ class Ciphertexts:
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
             for name, data in self.parts.items():
-                archive.writestr(name + self.ending, data)
+                # With no time of day: that of a client's clock would tell its server where the client is.
+                archive.writestr(zipfile.ZipInfo(name + self.ending), data)
         return buffer.getvalue()
 
     @classmethod
@@ -257,7 +266,11 @@ class Client:
     def save(self, path: str | Path) -> None:
         """Writes its secret key, readable by its owner alone; whole or not at all. A file that has something else is not replaced."""
         file = path_of(path)
-        if (file.is_file() or file.is_dir()) and read_bytes(file) != self.to_bytes():
+        if not file.is_file():
+            write_new(file, self._key.save)
+            return
+        own = self.to_bytes()
+        if file.stat().st_size != len(own) or read_bytes(file) != own:
             raise FileError(
                 f"{file}: there is another key, or another file, which this key would replace; name another path"
             )
@@ -330,7 +343,7 @@ class Server:
         self._key = load_server_key(program.scheme, evaluation_key.data)
         # The client has chosen the set.
         options = {"circuit_privacy": circuit_privacy, "public": public, "security": 0}
-        parameters = parameters_of(self._key)
+        parameters = matching(self._key, None)
         another = (
             f"The set is that of the evaluation key, {parameters.name}: if that was made for another program, bring the key of a client of "
             f"{program.name}"
