@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -92,15 +91,26 @@ def _unwritten(path: Path, reason: str | None) -> FileError:
     return FileError(f"{path}: cannot write ({reason}); check that the folder exists and that you may write there")
 
 
+def expect_whole(path: Path) -> None:
+    """Refuses a device or a pipe: its length is not known, and whoever opens a pipe may wait for ever."""
+    try:
+        stream = path.exists() and not path.is_file() and not path.is_dir()
+    except OSError:
+        # Told by who opens it.
+        return
+    if stream:
+        raise FileError(f"{path}: it is a device or a pipe, whose length is not known; name a file")
+
+
 def read_bytes(path: Path, most: int | None = None) -> bytes:
     """The content of a file, of no more than `most` bytes; without that it may have as many as memory is left, and is no device or pipe, whose end nobody
     knows."""
+    if most is None:
+        expect_whole(path)
     limit = available_bytes() if most is None else most
     try:
         with path.open("rb") as file:
             found = os.fstat(file.fileno())
-            if most is None and not stat.S_ISREG(found.st_mode):
-                raise FileError(f"{path}: it is a device or a pipe, whose length is not known; name a file")
             data = b"" if limit is not None and found.st_size > limit else file.read(-1 if most is None else most + 1)
             size = max(found.st_size, len(data))
     except OSError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from . import _native
 from .computer import available_bytes
 from .errors import FileError, InputError, ParameterError
-from .files import path_of, read_bytes, write_together
+from .files import expect_whole, path_of, read_bytes, write_together
 from .names import pick
 from .schemes.context import ClientKey, Parameters, PublicKey, ServerKey, Source, content
 from .schemes.elements import ElementContext, named_parameters, warned
@@ -45,6 +45,7 @@ def _mark(source: Source) -> str | None:
     """The scheme of a file, by its first bytes, if they are those of one; what cannot be read is told by who reads all of it."""
     if not isinstance(source, Path):
         return MARKS.get(bytes(source[:8]))
+    expect_whole(source)
     try:
         with source.open("rb") as file:
             return MARKS.get(file.read(8))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import Error, FileError, ParameterError
 from .execution import execute
-from .files import write_text, write_together
+from .files import expect_whole, write_text, write_together
 from .keys import (
     CLIENT,
     PUBLIC,
@@ -311,6 +311,7 @@ def _there(path: Path, remedy: str) -> Path:
     """`path`, of a file that an earlier step writes."""
     if not path.exists():
         raise FileError(f"{path} is not there; {remedy}")
+    expect_whole(path)
     return path
 
 

@@ -237,6 +237,36 @@ def test_what_is_read_has_an_end(tmp_path, monkeypatch):
         written.result()
 
 
+def test_a_pipe_in_the_place_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path):
+    """A folder may be shared: whoever can put a pipe there would stop those that read it."""
+    spec = pf.Specification.of(NEGATED, "toy-256")
+    NEGATED.make_keys(tmp_path, parameters="toy-256", public=True)
+    NEGATED.encrypt({"x": 1}, tmp_path)
+    NEGATED.execute(tmp_path)
+    uses = {
+        "client.key": [
+            lambda path: pf.Client.load(spec, path, security=0),
+            lambda path: pf.Keys.load(path.parent),
+            lambda path: NEGATED.decrypt(path.parent),
+        ],
+        "server.key": [pf.EvaluationKey.load, lambda path: NEGATED.execute(path.parent)],
+        "public.key": [pf.PublicKey.load],
+        "x.in.ct": [lambda path: pf.Ciphertexts.load(path.parent), lambda path: NEGATED.execute(path.parent)],
+        "result.out.ct": [lambda path: NEGATED.decrypt(path.parent)],
+    }
+    for name, readers in uses.items():
+        path = tmp_path / name
+        kept = path.rename(tmp_path / "kept")
+        os.mkfifo(path)
+        for reader in readers:
+            with pytest.raises(
+                pf.FileError, match=rf"{name}: it is a device or a pipe, whose length is not known; name"
+            ):
+                reader(path)
+        path.unlink()
+        kept.rename(path)
+
+
 def write(path, data):
     path.write_bytes(data)
     return path
