@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .computer import workers
 from .errors import CancelledError, Error, FileError, InputError, shown
@@ -212,6 +212,11 @@ class Client:
         specification.expect_security(security)
         self._evaluation_key: EvaluationKey | None = None
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a client does not pickle; write its secret key with client.save(path), and read it with pf.Client.load(specification, path)"
+        )
+
     def __repr__(self) -> str:
         return f"<client of {self.specification.program_name}, with {self.specification.scheme.upper()}>"
 
@@ -308,6 +313,9 @@ class Encryptor:
         self._key = load_public_key(self._context.scheme, public_key.data)
         _expect_set(self._key, specification, "public", "bring the key of a client of this specification")
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an encryptor does not pickle; send the public key, and make it where it encrypts")
+
     def __repr__(self) -> str:
         return f"<encryptor for {self.specification.program_name}, with {self.specification.scheme.upper()}>"
 
@@ -359,6 +367,11 @@ class Server:
             self._plan.expect_keys(self._key)
         except Error as refused:
             raise type(refused)(f"{refused}. {another}") from None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a server does not pickle; send the program and the evaluation key, and make it where it executes"
+        )
 
     def __repr__(self) -> str:
         return f"<server of {self.program.name}>"
