@@ -317,12 +317,13 @@ def _there(path: Path, remedy: str) -> Path:
 
 def _read(path: Path, found: Values) -> Values:
     """The values of `path`, which must be as many as those `found`."""
+    expect_whole(path)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return {name: _like(data[name], sample) for name, sample in found.items()}
     except OSError as problem:
         raise FileError(f"{path}: cannot read ({problem.strerror}); run --step encrypt first") from problem
-    except (ValueError, TypeError, KeyError) as problem:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as problem:
         raise FileError(f"{path}: not the file that --step encrypt wrote ({problem}); run it again") from problem
 
 

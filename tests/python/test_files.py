@@ -267,6 +267,22 @@ def test_a_pipe_in_the_place_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path)
         kept.rename(path)
 
 
+def test_expected_results_that_are_none_are_told(tmp_path):
+    NEGATED.make_keys(tmp_path, parameters="toy-256")
+    NEGATED.encrypt({"x": 1}, tmp_path)
+    NEGATED.execute(tmp_path)
+    steps, path = NEGATED._steps(tmp_path, None, None, {}), tmp_path / "expected.json"
+    assert steps.decrypt().correct
+    for text in ("[" * 100_000, '{"result": [Infinity]}', '{"result": [NaN]}', '{"result": [1, 2]}', "{}", "\xff"):
+        path.write_bytes(text.encode("latin-1"))
+        with pytest.raises(pf.FileError, match=r"expected\.json: not the file that --step encrypt wrote"):
+            steps.decrypt()
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(pf.FileError, match=r"expected\.json: it is a device or a pipe"):
+        steps.decrypt()
+
+
 def write(path, data):
     path.write_bytes(data)
     return path
