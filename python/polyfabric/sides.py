@@ -271,14 +271,15 @@ class Client:
     def save(self, path: str | Path) -> None:
         """Writes its secret key, readable by its owner alone; whole or not at all. A file that has something else is not replaced."""
         file = path_of(path)
-        if not file.is_file():
+        if file.is_dir() or not file.exists():
             write_new(file, self._key.save)
             return
         own = self.to_bytes()
-        if file.stat().st_size != len(own) or read_bytes(file) != own:
+        if file.is_file() and (file.stat().st_size != len(own) or read_bytes(file) != own):
             raise FileError(
                 f"{file}: there is another key, or another file, which this key would replace; name another path"
             )
+        # A device or a pipe is refused there.
         self._key.save(file)
 
     @classmethod
