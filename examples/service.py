@@ -12,6 +12,7 @@ import os
 import polyfabric as pf
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -27,6 +28,19 @@ def accepted(bid: pf.Integer, reserve: pf.Integer) -> dict[str, pf.Integer]:
 SPECIFICATION = pf.Specification.of(accepted).to_bytes()
 STORE = pf.KeyStore(accepted, os.environ.get("KEYS", "keys"), most_bytes=1 << 30)
 
+MOST_KEY, MOST_INPUTS = 1 << 25, 1 << 20
+"""Bytes that are taken of anybody: an evaluation key of this program has 28,147,905, and its inputs 131,752."""
+
+
+async def body(request: Request, most: int) -> bytes:
+    """What was sent, of which no more than `most` bytes are kept."""
+    data = bytearray()
+    async for piece in request.stream():
+        data += piece
+        if len(data) > most:
+            raise HTTPException(413, f"more than {most:,} bytes, which nothing that belongs here has")
+    return bytes(data)
+
 
 async def specification(_: Request) -> Response:
     """What clients need."""
@@ -35,14 +49,14 @@ async def specification(_: Request) -> Response:
 
 async def put_key(request: Request) -> Response:
     """Keeps a client's evaluation key, in the place of an earlier one."""
-    key = pf.EvaluationKey.from_bytes(await request.body())
+    key = pf.EvaluationKey.from_bytes(await body(request, MOST_KEY))
     await run_in_threadpool(STORE.put, request.path_params["name"], key)
     return Response(status_code=204)
 
 
 async def run(request: Request) -> Response:
     """Executes on a client's encrypted inputs."""
-    inputs = pf.Ciphertexts.from_bytes(await request.body())
+    inputs = pf.Ciphertexts.from_bytes(await body(request, MOST_INPUTS))
     server = await run_in_threadpool(STORE.server, request.path_params["name"])
     outputs = await run_in_threadpool(server.execute, inputs)
     return Response(outputs.to_bytes(), media_type="application/octet-stream")

@@ -328,7 +328,7 @@ fn machines() -> Vec<Target> {
     vec![
         text("machine", owned(&files), |text| {
             let machine = polyfabric_machines::parse("machine.toml", text).map_err(drop)?;
-            let _ = (machine.area_mm2(), polyfabric_machines::family(&machine));
+            let _ = (machine.area_mm2(), machine.family());
             Ok::<(), ()>(())
         }),
         raw("f1-compiled", saved, move |bytes| saved::load(bytes, &f1, &program)),

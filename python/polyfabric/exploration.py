@@ -277,7 +277,7 @@ def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[s
                 float(held["area_mm2"] or 0), [float(held["seconds"][name]) for name in task.programs]
                 held["area_mm2"] is None and str(held["area_cause"])
                 found[point] = held
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise FileError(
                 f"{path}:{number}: no line of a results file; name another file, or remove the line"
             ) from error

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .computer import available_bytes
 from .errors import FileError, InputError, shown
 
 
@@ -90,12 +91,34 @@ def _unwritten(path: Path, reason: str | None) -> FileError:
     return FileError(f"{path}: cannot write ({reason}); check that the folder exists and that you may write there")
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a file."""
+def expect_whole(path: Path) -> None:
+    """Refuses a device or a pipe: its length is not known, and whoever opens a pipe may wait for ever."""
     try:
-        return path.read_bytes()
+        stream = path.exists() and not path.is_file() and not path.is_dir()
+    except OSError:
+        # Told by who opens it.
+        return
+    if stream:
+        raise FileError(f"{path}: it is a device or a pipe, whose length is not known; name a file")
+
+
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """The content of a file, of no more than `most` bytes; without that it may have as many as memory is left, and is no device or pipe, whose end nobody
+    knows."""
+    if most is None:
+        expect_whole(path)
+    limit = available_bytes() if most is None else most
+    try:
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            data = b"" if limit is not None and found.st_size > limit else file.read(-1 if most is None else most + 1)
+            size = max(found.st_size, len(data))
     except OSError as error:
         raise FileError(f"{path}: cannot read ({error.strerror}); check the path") from error
+    if limit is not None and size > limit:
+        what = "are left of memory" if most is None else "such a file has"
+        raise FileError(f"{path}: {size:,} bytes or more, and {limit:,} {what}; check the path")
+    return data
 
 
 def write_text(path: Path, text: str, *, private: bool = False) -> None:
@@ -130,16 +153,31 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False) -> os.stat_re
         raise _unwritten(path, error.strerror) from error
 
 
-def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], object]]) -> None:
-    """Writes files of one folder, which is made if it is not there; or, where one cannot be written, none, and those that were there stay."""
+def write_new(path: Path, write: Callable[[Path], object]) -> None:
+    """Writes a file whole or not at all, and in the place of none: also of none that comes while it is written."""
+    with _beside(path) as temporary:
+        with _told_as(temporary.name, path.name):
+            write(temporary)
+        try:
+            _put_new(temporary, path)
+        except OSError as error:
+            raise _unwritten(path, error.strerror) from error
+
+
+def write_together(
+    folder: str | Path, files: Mapping[str, Callable[[Path], object]], *, new: Collection[str] = ()
+) -> None:
+    """Writes files of one folder, which is made if it is not there; or, where one cannot be written, none, and those that were there stay. Those of `new`
+    take the place of none, as `write_new` writes them."""
     target = path_of(folder)
     absent = [path for path in (target, *target.parents) if not path.exists()]
     try:
         made_folder(target)
         with _stage(target) as stage:
-            for name, write in files.items():
-                write(stage / name)
-            _move(stage, target, list(files))
+            with _told_as(f"{stage.name}{os.sep}", ""):
+                for name, write in files.items():
+                    write(stage / name)
+            _move(stage, target, list(files), new)
     except BaseException:
         with suppress(OSError):
             for path in absent:
@@ -147,7 +185,30 @@ def write_together(folder: str | Path, files: Mapping[str, Callable[[Path], obje
         raise
 
 
-def _move(stage: Path, target: Path, names: list[str]) -> None:
+@contextmanager
+def _told_as(temporary: str, name: str) -> Iterator[None]:
+    """Messages have the name that a file will have, and not that under which it is written."""
+    try:
+        yield
+    except FileError as error:
+        raise FileError(str(error).replace(temporary, name)) from error
+
+
+def _put_new(made: Path, place: Path) -> None:
+    """Gives a file its name, unless another file has it, in one step where the file system has hard links."""
+    try:
+        place.hardlink_to(made)
+    except OSError as error:
+        if isinstance(error, FileExistsError) or os.path.lexists(place):
+            raise FileError(
+                f"{place}: there is another file, which this one would replace; name another place"
+            ) from None
+        made.rename(place)
+    else:
+        made.unlink()
+
+
+def _move(stage: Path, target: Path, names: list[str], new: Collection[str]) -> None:
     """Moves files of `stage` to `target`; those that were there come back where one cannot be moved."""
     taken: list[str] = []
     try:
@@ -157,6 +218,9 @@ def _move(stage: Path, target: Path, names: list[str]) -> None:
                 raise FileError(f"{target / name}: cannot write, it is {what}; move it away, or name another place")
             # Before it is: whoever is interrupted may have moved it.
             taken.append(name)
+            if name in new:
+                _put_new(stage / name, target / name)
+                continue
             with suppress(FileNotFoundError):
                 (target / name).rename(stage / f"{name}.old")
             (stage / name).rename(target / name)
@@ -164,11 +228,19 @@ def _move(stage: Path, target: Path, names: list[str]) -> None:
         for name in taken:
             if (stage / f"{name}.old").exists():
                 (stage / f"{name}.old").replace(target / name)
-            elif not (stage / name).exists():
+            elif not (stage / name).exists() or _is_one(stage / name, target / name):
                 (target / name).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise FileError(f"{target}: cannot write ({error.strerror}); check that you may write there") from error
         raise
+
+
+def _is_one(one: Path, other: Path) -> bool:
+    """Whether two names are of one file: a new one has both for a moment."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -176,16 +248,13 @@ def _stage(target: Path) -> Iterator[Path]:
     """A folder in `target` for files that are moved when all of them are written. It is gone with what is left in it."""
     stage = target / f".{secrets.token_hex(8)}.part"
     try:
-        stage.mkdir(mode=0o700)
-    except OSError as error:
-        raise FileError(f"{target}: cannot write ({error.strerror}); check that you may write there") from error
-    try:
+        try:
+            stage.mkdir(mode=0o700)
+        except OSError as error:
+            raise FileError(f"{target}: cannot write ({error.strerror}); check that you may write there") from error
         yield stage
     finally:
-        with suppress(OSError):
-            for path in stage.iterdir():
-                path.unlink()
-            stage.rmdir()
+        _remove(stage)
 
 
 @contextmanager
@@ -195,5 +264,23 @@ def _beside(path: Path) -> Iterator[Path]:
     try:
         yield temporary
     finally:
-        with suppress(OSError):
+        _remove(temporary)
+
+
+def _remove(temporary: Path) -> None:
+    """Removes a temporary file, or a folder of some; it may hold a secret key, so a Ctrl-C that comes meanwhile is waited out."""
+    try:
+        _remove_now(temporary)
+    except KeyboardInterrupt:
+        _remove_now(temporary)
+        raise
+
+
+def _remove_now(temporary: Path) -> None:
+    with suppress(OSError):
+        if not temporary.is_dir():
             temporary.unlink(missing_ok=True)
+            return
+        for path in temporary.iterdir():
+            path.unlink()
+        temporary.rmdir()

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NoReturn
 from . import _native
 from .computer import available_bytes
 from .errors import FileError, InputError, ParameterError
-from .files import path_of, read_bytes, write_together
+from .files import expect_whole, path_of, read_bytes, write_together
 from .names import pick
 from .schemes.context import ClientKey, Parameters, PublicKey, ServerKey, Source, content
-from .schemes.elements import ElementContext, named_parameters
+from .schemes.elements import ElementContext, named_parameters, warned
 from .schemes.plan import Plan
 from .slot_parameters import SlotParameters, is_file
 
@@ -45,6 +45,7 @@ def _mark(source: Source) -> str | None:
     """The scheme of a file, by its first bytes, if they are those of one; what cannot be read is told by who reads all of it."""
     if not isinstance(source, Path):
         return MARKS.get(bytes(source[:8]))
+    expect_whole(source)
     try:
         with source.open("rb") as file:
             return MARKS.get(file.read(8))
@@ -94,7 +95,7 @@ def present(folder: Path, *names: str) -> list[str]:
 
 
 def matching(key: ClientKey | ServerKey | PublicKey | Keys, named: str | Parameters | None) -> Parameters:
-    """The parameter set of keys, which must be the one that was named, if any."""
+    """The parameter set of keys, which must be the one that was named, if any; under 128 bits of security with a warning, of CKKS and BGV that of its plan."""
     own = key.parameters if isinstance(key, Keys) else parameters_of(key)
     asked: object = named
     if isinstance(named, str):
@@ -104,7 +105,7 @@ def matching(key: ClientKey | ServerKey | PublicKey | Keys, named: str | Paramet
         raise InputError(
             f"the keys are of parameter set {own.name}, not {_name(asked)}; name that set, or make new keys"
         )
-    return own
+    return warned(own) if isinstance(own, _native.Parameters) else own
 
 
 def _of_slots(named: str) -> SlotParameters | str:
@@ -169,10 +170,13 @@ class Keys:
         """Writes `client.key` (secret) and `server.key` (masks as seeds) to `folder`. Keys of another generation that are there are not replaced, neither
         of the two."""
         path = path_of(folder) / CLIENT
-        if path.exists() and read_bytes(path) != content(self.client.save()):
+        there = path.exists()
+        if there and read_bytes(path) != content(self.client.save()):
             raise FileError(f"{path}: there is another key, which this one would replace; name another folder")
         self._expect_own(path.with_name(SERVER), load_server_key)
-        write_together(folder, {CLIENT: self.client.save, SERVER: self.server.save})
+        # Others may make keys in that folder meanwhile.
+        new = () if there else (CLIENT,)
+        write_together(folder, {CLIENT: self.client.save, SERVER: self.server.save}, new=new)
 
     def save_public(self, folder: str | Path) -> None:
         """Writes `public.key` to `folder`: for whoever encrypts for this client, and cannot decrypt. One of another generation that is there is not

@@ -30,8 +30,9 @@ from .apps.f1_programs import PROGRAMS as F1_PROGRAMS
 from .apps.life import life
 from .apps.networks import PROGRAMS as NETWORKS
 from .apps.trained_digits import PROGRAMS as TRAINED
-from .errors import Error, InputError, MachineError, NoiseError, ProgramError
+from .errors import Error, FileError, InputError, MachineError, NoiseError, ProgramError
 from .execution import make_plan
+from .files import read_bytes
 from .machines import Machine
 from .names import suggestion
 from .rounds import RoundProgram
@@ -210,12 +211,17 @@ def load(name: str) -> Runnable:
     return found
 
 
+LARGEST_TEXT = 1 << 28
+"""Bytes of the largest file of inputs, or text of a program, that is read."""
+
+
 def read(file: Path) -> str:
     """The text of a file, without the mark that some editors put before it."""
     try:
-        return file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{file}: cannot read ({error.strerror}); check the path") from error
+        text = read_bytes(file, LARGEST_TEXT).decode("utf-8-sig")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    except FileError as error:
+        raise InputError(str(error)) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: not a text file ({error.reason} at byte {error.start}); check the path") from error
 

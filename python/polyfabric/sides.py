@@ -20,13 +20,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .computer import workers
 from .errors import CancelledError, Error, FileError, InputError, shown
 from .execution import execute, plan
-from .files import bytes_of, path_of, read_bytes, write_bytes, write_together
-from .keys import load_client_key, load_public_key, load_server_key, parameters_of, public_key_of, transformed_bytes
+from .files import bytes_of, path_of, read_bytes, write_bytes, write_new, write_together
+from .keys import (
+    load_client_key,
+    load_public_key,
+    load_server_key,
+    matching,
+    parameters_of,
+    public_key_of,
+    transformed_bytes,
+)
 from .language.traced import TracedProgram
 from .progress import expect_hook
 from .schemes.context import STANDARD_SECURITY, ClientKey, content
@@ -69,7 +77,8 @@ class Ciphertexts:
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
             for name, data in self.parts.items():
-                archive.writestr(name + self.ending, data)
+                # With no time of day: that of a client's clock would tell its server where the client is.
+                archive.writestr(zipfile.ZipInfo(name + self.ending), data)
         return buffer.getvalue()
 
     @classmethod
@@ -203,6 +212,11 @@ class Client:
         specification.expect_security(security)
         self._evaluation_key: EvaluationKey | None = None
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a client does not pickle; write its secret key with client.save(path), and read it with pf.Client.load(specification, path)"
+        )
+
     def __repr__(self) -> str:
         return f"<client of {self.specification.program_name}, with {self.specification.scheme.upper()}>"
 
@@ -257,10 +271,15 @@ class Client:
     def save(self, path: str | Path) -> None:
         """Writes its secret key, readable by its owner alone; whole or not at all. A file that has something else is not replaced."""
         file = path_of(path)
-        if (file.is_file() or file.is_dir()) and read_bytes(file) != self.to_bytes():
+        if file.is_dir() or not file.exists():
+            write_new(file, self._key.save)
+            return
+        own = self.to_bytes()
+        if file.is_file() and (file.stat().st_size != len(own) or read_bytes(file) != own):
             raise FileError(
                 f"{file}: there is another key, or another file, which this key would replace; name another path"
             )
+        # A device or a pipe is refused there.
         self._key.save(file)
 
     @classmethod
@@ -294,6 +313,9 @@ class Encryptor:
         self._context = specification.context
         self._key = load_public_key(self._context.scheme, public_key.data)
         _expect_set(self._key, specification, "public", "bring the key of a client of this specification")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an encryptor does not pickle; send the public key, and make it where it encrypts")
 
     def __repr__(self) -> str:
         return f"<encryptor for {self.specification.program_name}, with {self.specification.scheme.upper()}>"
@@ -330,7 +352,7 @@ class Server:
         self._key = load_server_key(program.scheme, evaluation_key.data)
         # The client has chosen the set.
         options = {"circuit_privacy": circuit_privacy, "public": public, "security": 0}
-        parameters = parameters_of(self._key)
+        parameters = matching(self._key, None)
         another = (
             f"The set is that of the evaluation key, {parameters.name}: if that was made for another program, bring the key of a client of "
             f"{program.name}"
@@ -346,6 +368,11 @@ class Server:
             self._plan.expect_keys(self._key)
         except Error as refused:
             raise type(refused)(f"{refused}. {another}") from None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a server does not pickle; send the program and the evaluation key, and make it where it executes"
+        )
 
     def __repr__(self) -> str:
         return f"<server of {self.program.name}>"

@@ -29,6 +29,9 @@ from .slot_parameters import is_file
 FORMAT = "polyfabric-specification"
 VERSION = 2
 
+LARGEST = 1 << 26
+"""Bytes of the largest specification that is read: far more than thousands of inputs take."""
+
 
 @dataclass(frozen=True)
 class Specification:
@@ -76,8 +79,13 @@ class Specification:
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "the specification") -> Specification:
         """From what `to_bytes` gave."""
+        text = bytes_of(data, name)
+        if len(text) > LARGEST:
+            raise FileError(
+                f"{name}: {len(text):,} bytes, and a specification has {LARGEST:,} at most; get it from whoever serves the program"
+            )
         try:
-            found = json.loads(bytes_of(data, name))
+            found = json.loads(text)
         except (ValueError, RecursionError) as problem:
             raise FileError(
                 f"{name}: not a specification ({problem}); get it from whoever serves the program"
@@ -106,7 +114,7 @@ class Specification:
     @classmethod
     def load(cls, path: str | Path) -> Specification:
         """From the file that `save` wrote."""
-        return cls.from_bytes(read_bytes(path_of(path)), str(path))
+        return cls.from_bytes(read_bytes(path_of(path), LARGEST), str(path))
 
     # -- what it says ---------------------------------------------------------------------------------------------
 

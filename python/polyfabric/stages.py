@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import Error, FileError, ParameterError
 from .execution import execute
-from .files import write_text, write_together
+from .files import expect_whole, write_text, write_together
 from .keys import (
     CLIENT,
     PUBLIC,
@@ -28,7 +29,7 @@ from .keys import (
     present,
 )
 from .reports.units import security as security_text
-from .schemes.context import STANDARD_SECURITY, ClientKey, ServerKey, Values
+from .schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Values
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan, is_right, plain
 
@@ -140,7 +141,7 @@ class Steps:
         files = {CLIENT: keys.client.save, SERVER: keys.server.save}
         if public:
             files[PUBLIC] = keys.public().save
-        write_together(self.folder, files)
+        write_together(self.folder, files, new=files)
         return KeysMade(keys, self.folder, list(files))
 
     def encrypt(self, inputs: Inputs) -> Encrypted:
@@ -169,9 +170,12 @@ class Steps:
         if made:
             keys.save(self.folder)
         self._forget_outputs(program)
-        for name in program.inputs:
-            planned.context.write(ciphertexts, name, self._input(name), outputs=False)
-        write_text(self.folder / EXPECTED, json.dumps(expected), private=True)
+        files: dict[str, Callable[[Path], object]] = {
+            self._input(name).name: partial(_write, planned.context, ciphertexts, name, outputs=False)
+            for name in program.inputs
+        }
+        files[EXPECTED] = partial(write_text, text=json.dumps(expected), private=True)
+        write_together(self.folder, files)
         return Encrypted(planned.parameters.name, self.folder, list(flat))
 
     def _encrypt_publicly(self, inputs: Inputs) -> Encrypted:
@@ -195,8 +199,13 @@ class Steps:
         if len(flat) == len(program.inputs):
             planned.evaluate(flat)
         self._forget_outputs(program)
-        for name, values in flat.items():
-            planned.context.encrypt_to(public, name, values, self._input(name))
+        write_together(
+            self.folder,
+            {
+                self._input(name).name: partial(planned.context.encrypt_to, public, name, values)
+                for name, values in flat.items()
+            },
+        )
         return Encrypted(planned.parameters.name, self.folder, list(flat))
 
     def execute(self, *, on: str = "cpu", threads: int | None = None) -> Executed:
@@ -210,8 +219,13 @@ class Steps:
         files = {name: _there(self._input(name), first) for name in planned.program.inputs}
         ciphertexts = planned.context.read(files, outputs=False, server=server)
         results, _ = execute(planned, server, ciphertexts, on=on, threads=threads, progress=self.progress)
-        for name in planned.program.outputs:
-            planned.context.write(results, name, self._output(name), outputs=True)
+        write_together(
+            self.folder,
+            {
+                self._output(name).name: partial(_write, planned.context, results, name, outputs=True)
+                for name in planned.program.outputs
+            },
+        )
         return Executed(planned.parameters.name, on, planned.work)
 
     def decrypt(self, *, flood: float | None = None) -> Decrypted:
@@ -288,21 +302,28 @@ class Steps:
         return self.folder / f"{name}.out.ct"
 
 
+def _write(context: Context, ciphertexts: Ciphertexts, name: str, path: Path, *, outputs: bool) -> None:
+    """Writes one input or output."""
+    context.write(ciphertexts, name, path, outputs=outputs)
+
+
 def _there(path: Path, remedy: str) -> Path:
     """`path`, of a file that an earlier step writes."""
     if not path.exists():
         raise FileError(f"{path} is not there; {remedy}")
+    expect_whole(path)
     return path
 
 
 def _read(path: Path, found: Values) -> Values:
     """The values of `path`, which must be as many as those `found`."""
+    expect_whole(path)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return {name: _like(data[name], sample) for name, sample in found.items()}
     except OSError as problem:
         raise FileError(f"{path}: cannot read ({problem.strerror}); run --step encrypt first") from problem
-    except (ValueError, TypeError, KeyError) as problem:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as problem:
         raise FileError(f"{path}: not the file that --step encrypt wrote ({problem}); run it again") from problem
 
 

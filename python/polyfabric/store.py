@@ -6,7 +6,7 @@ import os
 import re
 from collections import OrderedDict
 from pathlib import Path
-from threading import Lock
+from threading import Lock, RLock
 from typing import NamedTuple
 
 from .errors import InputError, shown
@@ -39,8 +39,9 @@ class _Held(NamedTuple):
 class KeyStore:
     """Servers of one program for many clients, of which no more are in memory than `most_bytes` of keys; the last one always is.
 
-    What executions transform of a key counts too, when a server is next asked for. Several processes may share the folder: each serves the key
-    that was put last.
+    What executions transform of a key counts too, when a server is next asked for. One key at a time is read and expanded, so that many who ask at once take
+    no more memory; a server that computes while its place is taken stays until it has answered. Several processes may share the folder: each serves
+    the key that was put last.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class KeyStore:
         self._servers: OrderedDict[str, _Held] = OrderedDict()
         self._lock = Lock()
         self._writing = Lock()
+        self._making = RLock()
 
     def _path(self, client: str) -> Path:
         if not isinstance(client, str) or not NAME.fullmatch(client):
@@ -74,9 +76,10 @@ class KeyStore:
         return self.folder / f"{client}.server.key"
 
     def _made(self, key: EvaluationKey) -> Server:
-        return Server(
-            self.program, key, threads=self._threads, circuit_privacy=self._circuit_privacy, public=self._public
-        )
+        with self._making:
+            return Server(
+                self.program, key, threads=self._threads, circuit_privacy=self._circuit_privacy, public=self._public
+            )
 
     def put(self, client: str, key: EvaluationKey) -> None:
         """Keeps a client's key, in the place of an earlier one, once it is found to serve the program."""
@@ -92,20 +95,33 @@ class KeyStore:
         """The server of a client, whose key is read from its file if it is not in memory."""
         path = self._path(client)
         while True:
-            stamp = _stamp(path)
-            with self._lock:
-                held = self._servers.get(client)
-                if held is not None and held.stamp == stamp:
-                    self._keep(client, held)
+            found = self._found(client, path)
+            if found is not None:
+                return found
+            with self._making:
+                # Who waited for another one may find it made.
+                found = self._found(client, path)
+                if found is not None:
+                    return found
+                stamp = _stamp(path)
+                if stamp is None:
+                    raise InputError(f"there is no key of client {client!r}; send its evaluation key first")
+                held = _Held(self._made(EvaluationKey.load(path)), stamp)
+                # A key that came meanwhile is in the file's place.
+                if stamp == _stamp(path):
+                    with self._lock:
+                        self._keep(client, held)
                     return held.server
-            if stamp is None:
-                raise InputError(f"there is no key of client {client!r}; send its evaluation key first")
-            held = _Held(self._made(EvaluationKey.load(path)), stamp)
-            # A key that came meanwhile is in the file's place.
-            if stamp == _stamp(path):
-                with self._lock:
-                    self._keep(client, held)
-                return held.server
+
+    def _found(self, client: str, path: Path) -> Server | None:
+        """The server of a client that is in memory, if it has the key that is in its file."""
+        stamp = _stamp(path)
+        with self._lock:
+            held = self._servers.get(client)
+            if held is None or held.stamp != stamp:
+                return None
+            self._keep(client, held)
+            return held.server
 
     def _keep(self, client: str, held: _Held) -> None:
         """Keeps a server as the last used one, and no more of the others than may be; with the lock."""

@@ -20,7 +20,7 @@ TFHE = (
     "",
     "key switch in a batch",
     "alone",
-    "key switches off by half a slot",
+    "key switches off by half a step",
 )
 RNS = ("operation", "parameters", "ours, ms", "peer", "ms", "", "by medians", "largest error", "peer's")
 Row = dict[str, Any]

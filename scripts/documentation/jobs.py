@@ -13,6 +13,10 @@ SIDE_BY_SIDE = 2
 """How many run at a time: most of them are one thread for most of their time."""
 
 
+OTHERS = 2.0
+"""GiB that are left to all else on this computer."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What is to be done."""
@@ -40,7 +44,7 @@ class _Memory:
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self.whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        self.whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30 - OTHERS
         self.running: list[float] = []
 
     @contextlib.contextmanager

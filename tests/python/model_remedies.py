@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 from call_remedies import Call, call
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
@@ -47,6 +48,23 @@ def encrypted() -> Any:
 @cache
 def products() -> Any:
     return make_pipeline(PolynomialFeatures(), StandardScaler(), LogisticRegression(max_iter=2000)).fit(ROWS, LABELS)
+
+
+class Named:
+    """A table with names of columns, as those of pandas."""
+
+    def __init__(self, rows: Any, names: str) -> None:
+        self.rows, self.columns = rows, list(names)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.rows, dtype=dtype)
+
+
+def named() -> Any:
+    """A model that was fitted on such a table."""
+    model = clone(linear()).fit(ROWS, LABELS)
+    model.feature_names_in_ = np.array(list("abcd"), dtype=object)
+    return model
 
 
 LED = [[12.0, 0.0, 14.0, 5.0]]
@@ -121,6 +139,36 @@ MODELS = [
     option(tree, "bits", 0, 16, 'from 1 to 16, or "exact"'),
     option(tree, "bits", 0, "exact", 'from 1 to 16, or "exact"'),
     option(tree, "value_bits", 99, 6, "from 1 to 24"),
+    option(tree, "value_bits", 0, 1, "from 1 to 24"),
+    option(tree, "degree", 31, 15, "trees have no activations: leave it out"),
+    option(tree, "margin", 1, 1.5, "trees have no activations: leave it out"),
+    option(linear, "bits", 4, 8, "that is of trees, and this model is of matrices: leave it out"),
+    option(linear, "value_bits", 4, None, "that is of trees, and this model is of matrices: leave it out"),
+    call(
+        lambda _: read(linear(), csr_matrix(ROWS)),
+        "all their numbers are encrypted; give rows.toarray()",
+        lambda _: read(linear(), csr_matrix(ROWS).toarray()),
+    ),
+    call(
+        lambda _: encrypted().predict([[5, 1, 1, 1], [5, 1]]),
+        "and give all rows as many",
+        lambda _: encrypted().predict([[5, 1, 1, 1], [5, 1, 1, 1]]),
+    ),
+    call(
+        lambda _: read(named(), Named(ROWS, "dcba")).clear(Named(ROWS, "dcba")),
+        "the rows have the columns ['d', 'c', 'b', 'a'], but the model was fitted on ['a', 'b', 'c', 'd']; give these, in this order",
+        lambda _: read(named(), Named(ROWS, "abcd")).clear(Named(ROWS, "abcd")),
+    ),
+    call(
+        lambda _: encrypted().encode(ROWS[:2]),
+        "2 rows, and one execution takes up to 1; encode them 1 at a time, or give them to .run or .predict",
+        lambda _: (encrypted().encode(ROWS[:1]), encrypted().predict(ROWS[:2])),
+    ),
+    call(
+        lambda _: read(tree()).encode(ROWS[:2]),
+        "2 rows, and one execution takes up to 1",
+        lambda _: read(tree()).encode(ROWS[1:2]),
+    ),
     option(tree, "batch", 2, 1, "leave it out"),
     option(linear, "margin", 0.5, 1.0, "a number from 1"),
     option(linear, "degree", 1, 2, "from 2 to 255"),

@@ -369,7 +369,6 @@ ELEMENTS = [
         "that any parameter set can tell apart; narrow the operand's range",
         lambda x: pf.lookup(x, [0] * 4),
     ),
-    programs(I3, lambda x: x.assume(pf.Bool), "give an integer type", lambda x: x.assume(pf.Int(0, 1))),
     programs(
         pf.Torus(4),
         lambda x: x.cast(pf.UInt(8)),

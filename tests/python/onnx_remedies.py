@@ -108,6 +108,28 @@ def misshapen() -> Any:
     return model(node("MatMul", "x w"), w=W.T, gives=("rows", 3))
 
 
+def apart(at: Path, *, lost: bool = False) -> Path:
+    """A file whose weights lie in another one beside it, or not there."""
+    import onnx
+
+    onnx.save(linear(), at / "net.onnx", save_as_external_data=True, location="weights", size_threshold=0)
+    if lost:
+        (at / "weights").unlink()
+    return at / "net.onnx"
+
+
+def unloaded(at: Path) -> Any:
+    """That file's model without its weights."""
+    import onnx
+
+    return onnx.load(str(apart(at)), load_external_data=False)
+
+
+def classifier(**own: Any) -> Any:
+    given = {"coefficients": [1.0, 0.0, 0.0, -1.0], "intercepts": [0.5], "classlabels_ints": [0, 1], **own}
+    return node("LinearClassifier", "x", "y scores", domain="ai.onnx.ml", **given)
+
+
 REVERSED = {name: np.array([value]) for name, value in {"last": -1, "first": -(1 << 40), "rows": 0, "back": -1}.items()}
 GELU = {"approximate": "none"}
 ONNX = [
@@ -285,6 +307,86 @@ ONNX = [
         lambda _: read(model(node("MatMul", "x w"), w=np.ones((4, 40_000)))),
         "make it narrower before the model is trained",
         lambda _: read(linear()),
+    ),
+    pair(
+        lambda: model(node("MatMul", "x w"), w=np.where(W > 1, np.nan, W)),
+        "is not finite; export it again, or train it until it is",
+        linear,
+    ),
+    call(
+        lambda at: read(apart(at, lost=True)),
+        "lie in another file cannot be read",
+        lambda at: read(apart(at)),
+    ),
+    call(
+        lambda at: read(unloaded(at)),
+        "the weights 'w' cannot be read",
+        lambda at: (read(linear()), read(apart(at))),
+    ),
+    call(
+        lambda _: read(model(node("Relu", "x"), shape=("rows", 20_000)), np.ones((2, 20_000))),
+        "has rows of 20000 numbers, and 11585 at most are taken",
+        lambda _: read(linear()),
+    ),
+    pair(
+        lambda: model(node("Reshape", "x pairs", "p"), node("Softmax", "p", axis=2), pairs=np.array([-1, 2, 2])),
+        "use it on all numbers of a row at once",
+        lambda: model(node("Softmax", "x", axis=1)),
+    ),
+    pair(
+        lambda: model(node("PRelu", "x s"), s=np.ones(3)),
+        "its slopes are 3, of rows of 4; correct the model",
+        lambda: model(node("PRelu", "x s"), s=np.ones(4)),
+    ),
+    pair(
+        lambda: model(node("Pow", "x e"), e=np.array([2.0, 3.0, 2.0, 3.0])),
+        "use one public number for all",
+        lambda: model(node("Pow", "x e"), e=np.array(3.0)),
+    ),
+    pair(
+        lambda: model(node("Transpose", "x", "t", perm=[1, 0]), node("MatMul", "v t"), v=W.T),
+        "use nodes that leave axis 0 to the rows",
+        linear,
+    ),
+    *[
+        pair(lambda own=own: model(trees(**own)), words, lambda: model(trees()))
+        for own, words in (
+            ({"nodes_values": [0.5]}, "1 (nodes_values)"),
+            ({"nodes_modes": ["LEAF"]}, "1 (nodes_modes)"),
+            ({"target_weights": [1.0]}, "1 (target_weights)"),
+            ({"n_targets": 1 << 40}, "it gives 1099511627776 numbers, of 3 nodes; export the model again"),
+            ({"nodes_featureids": [4, 0, 0]}, "a feature that is none of the rows' 4, at place 0"),
+            ({"nodes_featureids": [-2, 0, 0]}, "a feature that is none of the rows' 4, at place 0"),
+            ({"nodes_values": [np.nan, 0.0, 0.0]}, "a threshold that is not finite, at place 0"),
+            ({"target_weights": [1.0, np.inf]}, "a weight that is not finite, at place 1"),
+            ({"target_ids": [0, 1]}, "a weight of an output that is none of its 1, at place 1"),
+            ({"target_nodeids": [1, 7]}, "a weight is of node 7 of tree 0, which is not there"),
+            ({"nodes_truenodeids": [0, 0, 0]}, "tree 0 is none"),
+            ({"nodes_truenodeids": [9, 0, 0]}, "tree 0 is none"),
+            ({"nodes_truenodeids": [2, 0, 0]}, "tree 0 is none"),
+            ({"nodes_nodeids": [0, 1, 1]}, "tree 0 is none"),
+            ({"base_values": [1.0, 2.0, 3.0]}, "its base values are [1.0, 2.0, 3.0], of 1 outputs"),
+        )
+    ],
+    pair(
+        lambda: model(trees(aggregate_function="MAX")),
+        "use SUM or AVERAGE",
+        lambda: model(trees(aggregate_function="AVERAGE")),
+    ),
+    pair(
+        lambda: model(trees(post_transform="LOGISTIC")),
+        "with post_transform LOGISTIC; use NONE",
+        lambda: model(trees(post_transform="NONE")),
+    ),
+    pair(
+        lambda: model(classifier(coefficients=[1.0, 2.0, 3.0])),
+        "3 coefficients, 1 intercepts and 2 labels are none of rows of 4 numbers; export the model again",
+        lambda: model(classifier()),
+    ),
+    pair(
+        lambda: model(classifier(classlabels_ints=[0, 1, 2])),
+        "4 coefficients, 1 intercepts and 3 labels are none of rows of 4 numbers",
+        lambda: model(classifier()),
     ),
     call(lambda _: read(linear(), batch=32_768), "give at most 8192", lambda _: read(linear(), batch=8192)),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polyfabric as pf
 from remedy import BIT, HALF, I3, I3V, MV, RV, U8, U8V, R, case
@@ -16,7 +18,27 @@ def put(x: pf.Value) -> pf.Value:
     return x
 
 
+def convolved(**options: Any) -> Any:
+    shape = options.pop("shape", (2, 2))
+    return lambda x: pf.convolve(np.ones((2, 2), dtype=int), x, shape, **options)
+
+
+def by_place_alone(x: pf.Value, /) -> pf.Value:
+    return x * 2
+
+
 PYTHON = [
+    case({"x": I15}, by_place_alone, "leave the / out of its parameters", lambda x: x * 2, {"x": 3}, 6),
+    case(
+        {"x": R},
+        lambda x: x * 2,
+        "lanes=4 is for integers of TFHE, whose look-ups run side by side; leave it out",
+        lambda x: x * 2,
+        {"x": 0.25},
+        0.5,
+        options={"lanes": 4},
+        right_options={},
+    ),
     *[
         case({"x": kind}, wrong, words, right, {"x": 4}, meant)
         for kind in (I15, U8)
@@ -277,4 +299,84 @@ PYTHON = [
         )
     ],
     case({"x": I15}, lambda x: x.step(2.5), "give an integer from 1", lambda x: x.step(64), {"x": 3}, 3),
+    *[
+        case({"x": I15}, wrong, words, right, {"x": 3}, meant)
+        for wrong, words, right, meant in (
+            (
+                lambda x: pf.lookup(x, 5),
+                "table is 5; give a function, or a list",
+                lambda x: pf.lookup(x, [5] * 16),
+                5,
+            ),
+            (
+                lambda x: pf.lookup(x, [range(16), [0] * 16], choice=-1),
+                "choice 0 of a look-up is -1; give an integer from 0 to 1",
+                lambda x: pf.lookup(x, [range(16), [0] * 16], choice=0),
+                3,
+            ),
+            (
+                lambda x: pf.lookup(x, range(16), choice=[0]),
+                "table is 0; give a function, or a list",
+                lambda x: pf.lookup(x, [range(16)], choice=[0]),
+                3,
+            ),
+            (
+                lambda x: pf.lookup(x, lambda v: v > 2, boolean=True, result=pf.Int(0, 1)),
+                "give one of both",
+                lambda x: pf.lookup(x, lambda v: v > 2, result=pf.Int(0, 1)),
+                1,
+            ),
+            (
+                lambda x: pf.lookup(x, abs, result=pf.Int(0, 7)),
+                "gives 0 to 15, and not pf.Int(0, 7) alone; widen result=, or leave it out",
+                lambda x: pf.lookup(x, abs, result=pf.Int(0, 15)) + pf.lookup(x, abs),
+                6,
+            ),
+            (lambda x: pf.relu(x - 8, gap=0.1), "exact: leave them out", lambda x: pf.relu(x - 8), 0),
+            (lambda x: pf.sign(x, degrees=(7,)), "exact: leave them out", lambda x: pf.sign(x), 1),
+            (lambda x: x.assume(pf.Bool), "as x.assume(pf.Int(0, 7))", lambda x: x.assume(pf.Int(0, 7)), 3),
+            (lambda x: pow(x, 2, 0), "the modulus is 0; give an integer from 1", lambda x: pow(x, 2, 5), 4),
+            (lambda x: pf.max(3), "give some, pf.max(x, y, 3)", lambda x: pf.max(x, 3), 3),
+            (lambda x: pf.sum(3), "give an encrypted vector", lambda x: pf.sum([x, x]), 6),
+        )
+    ],
+    case(
+        {"x": B3},
+        lambda x: pf.mux(x, [1, 2, 3], [4, 5]),
+        "the choices have 3 and 2 elements; make the lengths equal",
+        lambda x: pf.mux(x, [1, 2, 3], [4, 5, 6]),
+        {"x": [0, 1, 0]},
+        [4, 2, 6],
+    ),
+    *[
+        case({"x": I3V}, convolved(**wrong), words, convolved(**right), {"x": [1, 2, 3, 0]}, meant)
+        for wrong, words, right, meant in (
+            ({"bias": [1, 2]}, "2 biases of 1 filters; give one number, or one a filter", {"bias": [1]}, [7]),
+            ({"stride": 1.5}, "stride is 1.5; give an integer from 1", {"stride": 1}, [6]),
+            ({"padding": -1}, "padding is -1; give an integer from 0", {"padding": 0}, [6]),
+            ({"shape": (2.0, 2)}, "an extent of convolve's image is 2.0; give an integer", {"shape": [2, 2]}, [6]),
+            ({"shape": 4}, "does not fit an image of 4; give filters", {"shape": (2, 2)}, [6]),
+        )
+    ],
+    *[
+        case({"x": U8V, "n": I3}, wrong, words, right, {"x": [1, 2], "n": 1}, meant)
+        for wrong, words, right, meant in (
+            (
+                lambda x, n: x + np.ones((2, 1), dtype=int),
+                "an array of 2 x 1 does not combine with uint8 x 2; use @ for a matrix, or flatten it",
+                lambda x, n: x + np.ones((2, 1), dtype=int).reshape(-1),
+                [2, 3],
+            ),
+            (lambda x, n: x << n, "cast it, as n.cast(pf.UInt(2))", lambda x, n: x << n.cast(pf.UInt(2)), [2, 4]),
+            (lambda x, n: pf.dot(5, x), "use *, or give a weight for each element", lambda x, n: 5 * x, [5, 10]),
+            (lambda x, n: pf.dot(5, x), "give a weight for each element", lambda x, n: pf.dot([5, 5], x), 15),
+            (lambda x, n: pow(x, 3, 256), "modulus is 256; give an integer from 1 to 255", lambda x, n: x**3, [1, 8]),
+            (
+                lambda x, n: pf.Table(5)[x],
+                "table are 5; give a list of integers",
+                lambda x, n: pf.Table([0, 5])[x],
+                [5, 0],
+            ),
+        )
+    ],
 ]

@@ -19,6 +19,7 @@ from unittest import mock
 import polyfabric as pf
 import pytest
 from call_remedies import CALLS as OF_PROGRAMS
+from file_remedies import FILES
 from model_remedies import MODELS
 from onnx_remedies import ONNX
 from polyfabric import cli, language
@@ -28,7 +29,7 @@ from tool_remedies import TOOLS
 pytestmark = pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
 
 ONNX_IS_HERE = find_spec("onnx") is not None
-CALLS = [*OF_PROGRAMS, *TOOLS, *MODELS, *(ONNX if ONNX_IS_HERE else [])]
+CALLS = [*OF_PROGRAMS, *FILES, *TOOLS, *MODELS, *(ONNX if ONNX_IS_HERE else [])]
 
 OF_OTHER_TESTS = (f"{language.__name__}.", f"{cli.__name__}.", f"{pf.__name__}.__main__.", f"{pf.__name__}._native.")
 """Modules whose messages `test_remedies.py`, `test_command_remedies.py` and, of Rust, `test_native_remedies.py` walk."""
@@ -42,6 +43,7 @@ MODULES = [
 NO_CASE = {
     "more memory": "the remedy is another computer",
     "booster=": "of a package that the tests do not have",
+    "has trees of several outputs each": "of that package too",
     "has categorical features": "of that package too; the same words of scikit-learn have a case",
     "install it": "the remedy is another package",
     "from_onnx needs the package onnx": "the remedy is another package",
@@ -59,6 +61,7 @@ NO_CASE = {
     "cannot remove the output": "the operating system's, which a test run by root does not meet",
     "the working folder is gone": "the remedy is another folder; test_command_ends.py goes there",
     "{target}: cannot write ({error.strerror})": "the operating system's, which a test run by root does not meet",
+    "_unwritten(path, error.strerror)": "the operating system's, which wrote that file a moment before",
     "run --step encrypt first": "the operating system's, of a file that has just been there",
 }
 """Words of messages whose remedy no test takes, and why."""

@@ -140,9 +140,10 @@ class _here:  # noqa: N801 - stands for a function
 
 def test_another_file_is_no_results_file(tmp_path):
     results = tmp_path / "results.jsonl"
-    results.write_text("{}\nno json\n")
-    with pytest.raises(pf.FileError, match=r"results\.jsonl:1: no line of a results file"):
-        explore(TASK, AXES, results=results)
+    for text in ("{}\nno json\n", "[" * 100_000 + "\n"):
+        results.write_text(text)
+        with pytest.raises(pf.FileError, match=r"results\.jsonl:1: no line of a results file"):
+            explore(TASK, AXES, results=results)
 
 
 def test_a_file_of_something_else_stays_as_it_is(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import struct
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric.files import expect_file, write_bytes, write_together
+from polyfabric import files, keys, sides, stages
+from polyfabric.files import expect_file, read_bytes, write_bytes, write_new, write_together
 
 
 def test_a_file_is_whole_for_whoever_reads_it_meanwhile(tmp_path):
@@ -67,6 +69,230 @@ def test_a_device_stays_one_and_an_open_file_is_not_replaced(tmp_path):
     with pytest.raises(pf.FileError, match="it is a device or a pipe; move it away"):
         write_together(tmp_path, {"pipe": lambda path: path.write_bytes(b"data")})
     assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("linked", [True, False], ids=["hard_links", "none"])
+def test_a_file_that_comes_meanwhile_is_not_replaced(tmp_path, monkeypatch, linked):
+    def refused(*_):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    if not linked:
+        monkeypatch.setattr(Path, "hardlink_to", refused)
+    path = tmp_path / "client.key"
+
+    def ours(temporary):
+        temporary.write_text("ours")
+
+    def theirs(temporary):
+        ours(temporary)
+        path.write_text("theirs")
+
+    for write in (
+        lambda: write_new(path, theirs),
+        lambda: write_together(tmp_path, {"client.key": ours, "server.key": theirs}, new=["client.key"]),
+    ):
+        path.unlink(missing_ok=True)
+        with pytest.raises(
+            pf.FileError, match=r"client\.key: there is another file, which this one would replace; name"
+        ):
+            write()
+        assert path.read_text() == "theirs"
+        assert [found.name for found in tmp_path.iterdir()] == ["client.key"]
+    path.unlink()
+    write_new(path, ours)
+    write_together(tmp_path / "keys", {"client.key": ours, "server.key": ours}, new=["client.key", "server.key"])
+    assert path.read_text() == (tmp_path / "keys" / "client.key").read_text() == "ours"
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["client.key", "keys"]
+    assert sorted(found.name for found in (tmp_path / "keys").iterdir()) == ["client.key", "server.key"]
+
+
+NEGATED = pf.program(x=pf.Bool)(lambda x: ~x)
+
+
+@pytest.mark.parametrize("who", ["keys", "step", "client"])
+def test_a_key_that_comes_meanwhile_is_not_replaced(tmp_path, monkeypatch, who):
+    module, name = {
+        "keys": (keys, "write_together"),
+        "step": (stages, "write_together"),
+        "client": (sides, "write_new"),
+    }[who]
+    spec = pf.Specification.of(NEGATED, "toy-256")
+    save = {
+        "keys": lambda: pf.Keys.generate("toy-256").save(tmp_path),
+        "step": lambda: NEGATED.make_keys(tmp_path, parameters="toy-256"),
+        "client": lambda: pf.Client(spec, security=0).save(tmp_path / "client.key"),
+    }[who]
+    write, first = getattr(module, name), []
+
+    def meanwhile(*given, **options):
+        monkeypatch.setattr(module, name, write)
+        save()
+        first.extend(sorted((found.name, found.read_bytes()) for found in tmp_path.iterdir()))
+        write(*given, **options)
+
+    monkeypatch.setattr(module, name, meanwhile)
+    with pytest.raises(pf.FileError, match="there is another file, which this one would replace"):
+        save()
+    assert sorted((found.name, found.read_bytes()) for found in tmp_path.iterdir()) == first
+
+
+def test_messages_have_the_names_that_files_were_to_have(tmp_path):
+    def full(path):
+        raise pf.FileError(f"{path}: no space is left")
+
+    for write in (
+        lambda: write_together(tmp_path / "keys", {"client.key": full}),
+        lambda: write_new(tmp_path / "keys" / "client.key", full),
+    ):
+        with pytest.raises(pf.FileError) as error:
+            write()
+        assert str(error.value) == f"{tmp_path / 'keys' / 'client.key'}: no space is left"
+
+
+def test_an_interrupt_while_temporary_files_are_removed_leaves_none(tmp_path, monkeypatch):
+    unlink, interrupts = Path.unlink, []
+
+    def interrupted(path, **options):
+        if not interrupts:
+            interrupts.append(path)
+            raise KeyboardInterrupt
+        unlink(path, **options)
+
+    def write(path):
+        path.write_text("new")
+
+    write_together(tmp_path, {"client.key": write})
+    for again in (
+        lambda: write_together(tmp_path, {"client.key": write}),
+        lambda: write_bytes(tmp_path / "client.key", b"new"),
+    ):
+        interrupts.clear()
+        monkeypatch.setattr(Path, "unlink", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            again()
+        monkeypatch.setattr(Path, "unlink", unlink)
+        assert len(interrupts) == 1
+        assert [found.name for found in tmp_path.iterdir()] == ["client.key"]
+
+
+def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch):
+    both = pf.program(x=pf.Bool, y=pf.Bool)(lambda x, y: {"a": ~x, "b": ~y})
+    both.make_keys(tmp_path, parameters="toy-256")
+
+    def content():
+        return {found.name: found.read_bytes() for found in tmp_path.iterdir()}
+
+    write, written = stages._write, []
+
+    def full(*given, **options):
+        if written:
+            raise pf.FileError("no space is left")
+        written.append(given)
+        write(*given, **options)
+
+    for step in (lambda: both.encrypt({"x": 1, "y": 0}, tmp_path), lambda: both.execute(tmp_path)):
+        step()
+        before = content()
+        written.clear()
+        monkeypatch.setattr(stages, "_write", full)
+        with pytest.raises(pf.FileError, match="no space is left"):
+            step()
+        monkeypatch.setattr(stages, "_write", write)
+        assert written
+        assert content() == before
+    assert both.decrypt(tmp_path) == {"a": 0, "b": 1}
+
+
+def test_what_is_read_has_an_end(tmp_path, monkeypatch):
+    sparse = tmp_path / "sparse"
+    with sparse.open("wb") as file:
+        file.truncate(1 << 40)
+    for path, words in (
+        (sparse, "sparse: 1,099,511,627,776 bytes or more, and "),
+        ("/dev/zero", "bytes or more, and "),
+    ):
+        with pytest.raises(pf.FileError, match=f"{words}67,108,864 such a file has; check the path"):
+            pf.Specification.load(path)
+    for load in (pf.EvaluationKey.load, pf.PublicKey.load):
+        with pytest.raises(pf.FileError, match=r"and [\d,]+ are left of memory; check the path"):
+            load(sparse)
+        with pytest.raises(
+            pf.FileError, match="zero: it is a device or a pipe, whose length is not known; name a file"
+        ):
+            load("/dev/zero")
+    with pytest.raises(pf.FileError, match="there is another key, or another file"):
+        pf.Client(pf.Specification.of(NEGATED, "toy-256"), security=0).save(sparse)
+    with pytest.raises(pf.FileError, match="a specification has 67,108,864 at most"):
+        pf.Specification.from_bytes(bytes((1 << 26) + 1))
+    monkeypatch.setattr(files, "available_bytes", lambda: 3)
+    assert read_bytes(write(tmp_path / "three", b"abc")) == b"abc"
+    with pytest.raises(pf.FileError, match="four: 4 bytes or more, and 3 are left of memory"):
+        read_bytes(write(tmp_path / "four", b"abcd"))
+    # A pipe has an end where what is read has: a file of a shell's `<(..)`.
+    os.mkfifo(tmp_path / "pipe")
+    spec = pf.Specification.of(NEGATED, "toy-256")
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write, tmp_path / "pipe", spec.to_bytes())
+        assert pf.Specification.load(tmp_path / "pipe") == spec
+        written.result()
+
+
+def test_a_pipe_in_the_place_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path):
+    """A folder may be shared: whoever can put a pipe there would stop those that read it."""
+    spec = pf.Specification.of(NEGATED, "toy-256")
+    NEGATED.make_keys(tmp_path, parameters="toy-256", public=True)
+    NEGATED.encrypt({"x": 1}, tmp_path)
+    NEGATED.execute(tmp_path)
+    uses = {
+        "client.key": [
+            lambda path: pf.Client.load(spec, path, security=0),
+            lambda path: pf.Keys.load(path.parent),
+            lambda path: NEGATED.decrypt(path.parent),
+        ],
+        "server.key": [pf.EvaluationKey.load, lambda path: NEGATED.execute(path.parent)],
+        "public.key": [pf.PublicKey.load],
+        "x.in.ct": [lambda path: pf.Ciphertexts.load(path.parent), lambda path: NEGATED.execute(path.parent)],
+        "result.out.ct": [lambda path: NEGATED.decrypt(path.parent)],
+    }
+    for name, readers in uses.items():
+        path = tmp_path / name
+        kept = path.rename(tmp_path / "kept")
+        os.mkfifo(path)
+        for reader in readers:
+            with pytest.raises(
+                pf.FileError, match=rf"{name}: it is a device or a pipe, whose length is not known; name"
+            ):
+                reader(path)
+        path.unlink()
+        kept.rename(path)
+
+
+def test_expected_results_that_are_none_are_told(tmp_path):
+    NEGATED.make_keys(tmp_path, parameters="toy-256")
+    NEGATED.encrypt({"x": 1}, tmp_path)
+    NEGATED.execute(tmp_path)
+    steps, path = NEGATED._steps(tmp_path, None, None, {}), tmp_path / "expected.json"
+    assert steps.decrypt().correct
+    for text in ("[" * 100_000, '{"result": [Infinity]}', '{"result": [NaN]}', '{"result": [1, 2]}', "{}", "\xff"):
+        path.write_bytes(text.encode("latin-1"))
+        with pytest.raises(pf.FileError, match=r"expected\.json: not the file that --step encrypt wrote"):
+            steps.decrypt()
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(pf.FileError, match=r"expected\.json: it is a device or a pipe"):
+        steps.decrypt()
+
+
+def write(path, data):
+    path.write_bytes(data)
+    return path
+
+
+def test_ciphertexts_tell_no_time_of_day():
+    spec = pf.Specification.of(NEGATED, "toy-256")
+    request = pf.Client(spec, security=0).encrypt({"x": 1}).to_bytes()
+    with zipfile.ZipFile(io.BytesIO(request)) as read:
+        assert [entry.date_time for entry in read.infolist()] == [(1980, 1, 1, 0, 0, 0)]
 
 
 def archive(*entries, compression=zipfile.ZIP_STORED):

@@ -14,6 +14,7 @@ import pytest
 
 WIDTHS = [5, 8, 12, 16, 24, 32, 40, 64, 100, 128, 192, 256]
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "integers.md").read_text(encoding="utf-8")
 
 
 def wrapped(value: int, kind: pf.IntegerType) -> int:
@@ -112,6 +113,42 @@ def test_by_zero_and_beyond_a_table_as_documented() -> None:
     assert [table(i=i)["result"] for i in range(16)] == [5, 6, 7, *[0] * 13]
 
 
+@pytest.mark.parametrize(("bits", "told"), [(4, 16), (8, 105), (12, 1265)])
+def test_tables_cost_what_the_page_on_integers_says(bits: int, told: int) -> None:
+    assert f" {told:,} for" in PAGE or f" {told:,} look-ups for" in PAGE
+    entries = np.random.default_rng(3).integers(0, 256, 1 << bits).tolist()
+    table = pf.program(i=pf.UInt(bits))(lambda i: pf.Table(entries, pf.UInt(8))[i])
+    assert table.cost().to_dict()["lookups"] == pytest.approx(told, rel=0.02, abs=1)
+
+
+def test_what_the_page_on_integers_says_of_public_bits() -> None:
+    """And of comparisons with numbers beyond the type."""
+    for written, told in ((lambda x: x & 5, 2), (lambda x: x & 15, 0), (lambda x: x << 4, 0), (lambda x: x < 256, 0)):
+        assert pf.program(x=pf.UInt(8))(written).cost().to_dict()["lookups"] == told
+
+
+@pytest.mark.parametrize("kind", [pf.UInt(8), pf.SInt(7), pf.UInt(5)])
+def test_powers_to_a_modulus_are_of_the_whole_power(kind: pf.IntegerType) -> None:
+    """And not of what is left of it at the type's width."""
+    numbers = list(range(kind.bounds[0], kind.bounds[1] + 1, 5))
+    for modulus in (1, 2, 7, 16, kind.bounds[1]):
+        for power in (0, 1, 3, 11):
+            found = pf.program(x=kind.vector(len(numbers)))(lambda x, p=power, m=modulus: pow(x, p, m))
+            assert found(x=numbers)["result"] == [pow(number, power, modulus) for number in numbers]
+
+
+def test_a_matrix_without_rows_is_refused() -> None:
+    with pytest.raises(
+        pf.ProgramError, match="an array of 0 x 2 does not multiply uint8 x 2; give a matrix with 2 columns"
+    ):
+        pf.program(x=pf.UInt(8).vector(2))(lambda x: np.zeros((0, 2), dtype=int) @ x)
+
+
+def test_an_array_of_no_dimension_is_a_number() -> None:
+    added = pf.program(x=pf.UInt(8))(lambda x: (x + np.array(5), np.array(5) - x, x < np.array(300)))
+    assert list(added(x=7).values()) == [12, 254, 1]
+
+
 def test_sums_of_many_vectors_and_casts() -> None:
     kind = pf.UInt(16)
 
@@ -205,6 +242,12 @@ def test_texts() -> None:
         )
 
 
+def test_a_public_text_is_chosen_on_either_side() -> None:
+    chosen = pf.program(c=pf.UInt(1), t=pf.Text(4))(lambda c, t: (pf.mux(c, "yes", t), pf.mux(c, t, "no")))
+    assert list(chosen(c=1, t="old").values()) == ["yes", "old"]
+    assert list(chosen(c=0, t="old").values()) == ["old", "no"]
+
+
 def test_texts_are_ordered_as_python_orders_them() -> None:
     @pf.program(a=pf.Text(5), b=pf.Text(5))
     def ordered(a, b):
@@ -290,9 +333,8 @@ def test_what_is_refused_says_what_to_do() -> None:
 
 
 def test_the_page_on_integers_runs_as_written() -> None:
-    page = (ROOT / "docs" / "integers.md").read_text(encoding="utf-8")
     scope: dict[str, object] = {}
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(blocks) >= 4
     for block in blocks:
         exec(block, scope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,48 @@ def test_divisions_shifts_and_bits_with_public_numbers_are_pythons(low: int) -> 
     assert program.cost(max_failure=0).to_dict()["lookups"] == 10
     each = pf.program(x=pf.Int(0, 15).vector(3))(lambda x: x // [1, 2, 3])
     assert each(x=[15, 15, 15])["result"] == [15, 7, 5]
+
+
+@pytest.mark.parametrize("call", [operator.add, operator.mul, operator.lt, pf.max, lambda x, y: pf.mux(x > 1, x, y)])
+@pytest.mark.parametrize("kind", [pf.Int(0, 7), pf.UInt(8)], ids=str)
+def test_a_number_beside_a_vector_of_one_gives_a_vector(call, kind) -> None:
+    """As numpy's arrays do, on either side, and whatever was computed of the same values before."""
+    alone = pf.program(x=kind, y=kind.vector(1))(
+        lambda x, y: {"n": call(x, x), "xy": call(x, y), "yx": call(y, x), "p": call(x, [2])}
+    )
+    shown = alone(x=5, y=[3])
+    assert isinstance(shown.pop("n"), int)
+    assert all(isinstance(found, list) and len(found) == 1 for found in shown.values())
+
+
+def test_a_boolean_is_0_or_1_for_signs_and_beside_integers() -> None:
+    given = {"b": [0, 1, 0, 1], "n": [0, 1, 1, 0]}
+
+    @pf.program(b=pf.Bool.vector(4), n=pf.Int(0, 1).vector(4))
+    def signs(b, n):
+        return {"sign": pf.sign(b), "half": pf.sign(b, boolean=True), "equal": b == n, "other": b != n, "back": n == b}
+
+    equal = [int(b == n) for b, n in zip(given["b"], given["n"], strict=True)]
+    other = [1 - one for one in equal]
+    assert signs(**given) == {"sign": [1] * 4, "half": [1] * 4, "equal": equal, "other": other, "back": equal}
+
+
+@pytest.mark.parametrize(("then", "otherwise"), [([1, -2, 3], [4, 5, 6]), ([1, 2, 1], 9), (7, np.array([7, 7, 7]))])
+def test_public_choices_may_be_vectors(then, otherwise) -> None:
+    wide = [np.broadcast_to(choice, 3).tolist() for choice in (otherwise, then)]
+    for bits in ([0, 1, 1], [1, 0, 0]):
+        chosen = pf.program(c=pf.Bool.vector(3))(lambda c: pf.mux(c, then, otherwise))
+        assert chosen(c=bits)["result"] == [wide[bit][at] for at, bit in enumerate(bits)]
+    alone = pf.program(c=pf.Bool)(lambda c: pf.mux(c, then, otherwise))
+    assert [alone(c=bit)["result"] for bit in (0, 1)] == wide
+
+
+@pytest.mark.parametrize("low", [0, -5])
+@pytest.mark.parametrize("modulus", [1, 2, 7, 1000])
+def test_powers_of_a_few_bits_to_a_modulus_take_one_look_up(low: int, modulus: int) -> None:
+    power = pf.program(x=pf.Int(low, low + 7))(lambda x: pow(x, 1000, modulus))
+    assert [power(x=x)["result"] for x in range(low, low + 8)] == [pow(x, 1000, modulus) for x in range(low, low + 8)]
+    assert power.text().count(" lookup ") == 1
 
 
 def test_vectors_slice_join_and_multiply_like_numpy():

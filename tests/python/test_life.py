@@ -101,6 +101,10 @@ def test_boards_are_drawn(tmp_path):
     file = tmp_path / "board.txt"
     file.write_text("..#\n###\n...\n...\n")
     assert drawn(str(file)).tolist() == [[False, False, True], [True] * 3, [False] * 3, [False] * 3]
+    # As an editor of Windows writes the largest.
+    file.write_bytes(b"\xef\xbb\xbf" + b"\r\n".join([b"#" * 64] * 64) + b"\r\n")
+    assert drawn(str(file)).all()
+    assert drawn(str(file)).shape == (64, 64)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +117,7 @@ def test_boards_are_drawn(tmp_path):
         ("board.txt", 8, "", "lines of equal length"),
         ("board.txt", 8, "##\n#\n", "lines of equal length"),
         ("board.txt", 8, "#x\n##\n", "of # .alive. and"),
+        ("board.txt", 8, "### ###\n... ...\n### ###\n", "of # .alive. and"),
         ("board.txt", 8, "#" * 100_000, "lines of equal length"),
     ],
 )

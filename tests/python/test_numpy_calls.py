@@ -147,6 +147,14 @@ def test_keys_are_of_a_plan():
     assert pf.Keys.generate(done.plan).parameters.name == done.parameters
 
 
+@pytest.mark.parametrize("kind", [pf.UInt(8), pf.Int(0, 7)], ids=str)
+def test_numpys_product_with_a_single_number_is_one_of_each_element(kind) -> None:
+    products = pf.program(x=kind, y=kind, v=kind.vector(2))(
+        lambda x, y, v: [np.dot(x, y), np.dot(v, x), np.dot(np.array(2), v), np.dot(v, v)]
+    )
+    assert list(products(x=2, y=3, v=[1, 4]).values()) == [6, [2, 8], [2, 8], 17]
+
+
 def test_numpys_divisions_of_small_integers_are_those_of_the_operators() -> None:
     values = [0, 1, 2, 3]
     calls = (np.floor_divide, np.remainder, np.right_shift, np.left_shift, np.bitwise_and)

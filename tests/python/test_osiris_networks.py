@@ -304,7 +304,7 @@ def test_rows_of_the_networks(monkeypatch):
     monkeypatch.setattr(osiris_networks, "_WIDER", ())
     monkeypatch.setattr(osiris_networks, "_with_lanes", lambda machine, lanes: machine)
     osiris_networks.resnet20_timed.cache_clear()
-    rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), [])
+    rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), []) + osiris_networks.ratios()
     osiris_networks.resnet20_timed.cache_clear()
     found = {row["id"]: row["value"] for row in rows if row["beside"] is None}
     assert found["table3a.lenet.nh"] == pytest.approx(1000)
@@ -337,7 +337,7 @@ def test_what_cannot_be_timed_says_why(monkeypatch):
     monkeypatch.setattr(osiris_networks, "planned", refused)
     monkeypatch.setattr(osiris_networks.rounds, "simulated", refused)
     osiris_networks.resnet20_timed.cache_clear()
-    rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), [])
+    rows = reduce(list.__add__, (step() for _, step in osiris_networks.work()), []) + osiris_networks.ratios()
     # The ratio of rotations is counted, and takes no schedule.
     timed = [row for row in rows if row["kind"] != "not_modelled" and row["id"] != "section6.rotations"]
     assert {row["failure"] for row in timed} == {"the scratchpad is full"}

@@ -116,7 +116,12 @@ def test_what_does_not_pickle_says_what_to_do() -> None:
 
     result = small.run({"x": 2}, parameters="toy-256", max_failure=0)
     keys = pf.Keys.generate("toy-256")
+    specification = pf.Specification.of(small, "toy-256", public=True)
+    client = pf.Client(specification, security=0)
     for value, remedy in (
+        (client, r"client\.save\(path\)"),
+        (pf.Encryptor(specification, client.public_key, security=0), "send the public key"),
+        (pf.Server(small, client.evaluation_key, public=True), "send the program and the evaluation key"),
         (small.plan(), "pickle its program"),
         (result, "pickle its outputs"),
         (keys, r"keys\.save\(folder\)"),

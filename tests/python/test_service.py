@@ -150,6 +150,19 @@ def test_a_client_that_goes_away_leaves_no_traceback_and_the_service_goes_on(
     assert "Traceback" not in capfd.readouterr().err
 
 
+def test_a_request_that_is_larger_than_any_is_not_kept(tmp_path: Path) -> None:
+    def endless(most: int) -> Iterator[bytes]:
+        for _ in range(most // (1 << 16) + 1):
+            yield bytes(1 << 16)
+
+    with serving(tmp_path) as address:
+        for method, path, most in (("PUT", "keys/ada", 1 << 25), ("POST", "run/ada", 1 << 20)):
+            answer = httpx.request(method, f"{address}/{path}", content=endless(most), timeout=60)
+            assert answer.status_code == 413
+            assert f"more than {most:,} bytes" in answer.text
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_example_client_says_that_there_is_no_service():
     done = subprocess.run(
         [sys.executable, EXAMPLES / "client.py", "http://127.0.0.1:9"], capture_output=True, text=True, check=False

@@ -6,6 +6,8 @@ import io
 import json
 import logging
 import threading
+import time
+import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -421,6 +423,33 @@ def test_two_stores_on_one_folder_serve_the_last_key(tmp_path: Any) -> None:
         other.server("ada")
 
 
+def test_a_store_reads_a_key_once_for_many_who_ask(tmp_path: Any, monkeypatch: Any) -> None:
+    """And one at a time: what is read and expanded for all who ask at once is no more than for one."""
+    spec, load = pf.Specification.of(reals), pf.EvaluationKey.load
+    first = pf.KeyStore(reals, tmp_path)
+    for name in ("ada", "bob"):
+        first.put(name, pf.Client(spec).evaluation_key)
+    store, reading, most, begin = pf.KeyStore(reals, tmp_path), [], [], threading.Barrier(8)
+
+    def slowly(path: Any) -> pf.EvaluationKey:
+        reading.append(path)
+        most.append(len(reading))
+        time.sleep(0.05)
+        found = load(path)
+        reading.remove(path)
+        return found
+
+    def ask(name: str) -> pf.Server:
+        begin.wait()
+        return store.server(name)
+
+    monkeypatch.setattr(pf.EvaluationKey, "load", slowly)
+    with ThreadPoolExecutor(8) as pool:
+        servers = set(pool.map(ask, ["ada", "bob"] * 4))
+    assert most == [1, 1]
+    assert len(servers) == 2
+
+
 def test_a_store_tells_its_bytes_while_servers_come_and_go(tmp_path: Any) -> None:
     spec = pf.Specification.of(reals)
     keys = {name: pf.Client(spec).evaluation_key for name in ("ada", "bob", "eve")}
@@ -432,6 +461,31 @@ def test_a_store_tells_its_bytes_while_servers_come_and_go(tmp_path: Any) -> Non
             told.add(store.bytes)
         puts.result()
     assert told <= {0, store.bytes}
+
+
+@pytest.mark.parametrize("kind", ["elements", "slots"])
+def test_a_weak_set_is_warned_of_wherever_its_keys_are_used(kind: str, tmp_path: Any) -> None:
+    """Whoever encrypts with keys of a folder need not be who named their set."""
+    program, inputs, weak, options = {
+        "elements": (pf.program(x=pf.Bool)(lambda x: ~x), {"x": 1}, "toy-256", {"max_failure": 0}),
+        "slots": (reals, CASES["ckks"][1], "toy-12", {}),
+    }[kind]
+    program.make_keys(tmp_path, parameters=weak, **options)
+    found = pf.Keys.load(tmp_path)
+    client = pf.Client(pf.Specification.of(program, weak), security=0)
+    for use in (
+        lambda: program.encrypt(inputs, tmp_path, **options),
+        lambda: program.encrypt(inputs, tmp_path, parameters=weak, **options),
+        lambda: program.execute(tmp_path, **options),
+        lambda: program.decrypt(tmp_path, **options),
+        lambda: program.run(inputs, keys=found, **options),
+        lambda: pf.Server(program, client.evaluation_key),
+    ):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            use()
+        assert [warning.category for warning in told] == [pf.SecurityWarning], use
+        assert weak in str(told[0].message)
 
 
 def test_a_key_is_not_saved_over_another(tmp_path: Any) -> None:

@@ -314,6 +314,11 @@ def test_database_in_the_clear_gives_the_table():
     assert text([part % T for part in program(query=key("XX"), **store)["result"][::width]]) == ""
 
 
+@pytest.mark.parametrize("wrong", [[T - 1], [0xFF00, 0xC3], [-1, 5]])
+def test_a_wrong_answer_of_the_database_is_a_text_and_no_traceback(wrong):
+    assert text(wrong) not in ("", *capitals().values())
+
+
 def test_the_database_finds_a_secure_set():
     # Sixteen squarings and a product modulo 65537, whose slots end at N = 2^15: hardly anything of the modulus may go to special primes.
     cost = database_lookup(stride(len(capitals()))).cost()

@@ -7,6 +7,23 @@ import polyfabric as pf
 from remedy import anything
 
 TYPES = [
+    *[
+        (
+            vector,
+            "has several elements, and those of a vector are single values; declare one vector of them all",
+            instead,
+        )
+        for vector, instead in (
+            (lambda: pf.Int(0, 7).vector(2).vector(3), lambda: pf.Int(0, 7).vector(6)),
+            (lambda: pf.UInt(8).vector(2).vector(3), lambda: pf.UInt(8).vector(6)),
+            (
+                lambda: pf.Text(4).vector(3),
+                lambda: pf.program(one=pf.Text(4), two=pf.Text(4))(lambda one, two: one == two),
+            ),
+            (lambda: pf.Real.vector(2).vector(3), lambda: pf.Real.vector(6)),
+            (lambda: pf.Real.vector(2).matrix(2, 3), lambda: pf.Real.matrix(2, 3)),
+        )
+    ],
     (lambda: pf.Mod(8).vector(3), "or take a prime modulus, as pf.Mod(65537)", lambda: pf.Mod(65537).vector(3)),
     (lambda: pf.Mod(65537).bounded(3), "leave .bounded() out", lambda: pf.Mod(65537)),
     (lambda: pf.Real.bounded(-1), "give a positive, finite number", lambda: pf.Real.bounded(1)),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const MESSAGES: usize = 4;
 /// log2 of the number of slots of the torus, padding included.
 pub const SLOT_BITS: u32 = 3;
-/// How large an error may be: less than half a slot.
+/// How large an error may be: less than half a step of messages.
 pub const MARGIN: f64 = 0.5 / (1u32 << SLOT_BITS) as f64;
 
 /// The table that every look-up of the benchmark evaluates: a permutation, so a wrong slot is seen.

@@ -3,10 +3,10 @@
 //! or of whole programs, from the text of their kernel programs: `-- FILE.kernel ...`.
 
 use polyfabric_kernels::clock::processor_seconds;
+use polyfabric_machines::Described;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::residue;
 use polyfabric_machines::engine::bound::Bound;
-use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::list::{EventList, Source};
 use polyfabric_machines::engine::totals::Totals;
 use polyfabric_machines::f1::compile::{Accepted, compile};
@@ -26,7 +26,7 @@ fn limits(machine: &F1, compiled: &Accepted) -> BTreeMap<String, u64> {
 
 /// Compiles the kernel program in a file, checks and audits it and reports on it, as `simulate` does: how fast that is, time and traffic
 /// beside the least that there can be, and a hash of the compiled program, which tells two compilers apart.
-fn program(description: &Description, file: &str) {
+fn program(description: &Described, file: &str) {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
     let program = parse_kernel(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
     let before = processor_seconds();

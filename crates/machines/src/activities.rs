@@ -1,12 +1,10 @@
 //! What the components of a machine file name as their activity is looked for when the file is read, not when a program is first timed.
 
 use crate::contract::options::Given;
-use crate::contract::{MachineError, Programs};
+use crate::contract::{Described, MachineError, Programs};
 use crate::engine::SimulationError;
-use crate::engine::description::Description;
 use crate::engine::energy::expect_activities;
 use crate::engine::schedule::Resources;
-use crate::registry;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_schemes::tfhe::sets;
 
@@ -18,11 +16,11 @@ const RINGS: [u32; 7] = [10, 11, 12, 13, 14, 15, 16];
 ///
 /// # Errors
 /// [`MachineError::Simulation`] with the name, and those that are there.
-pub fn expect(machine: &Description) -> Result<(), MachineError> {
+pub fn expect(machine: &Described) -> Result<(), MachineError> {
     if machine.components().iter().all(|part| part.activity.is_empty()) {
         return Ok(());
     }
-    let found: Box<dyn Iterator<Item = Resources>> = match registry::of(machine)?.programs() {
+    let found: Box<dyn Iterator<Item = Resources>> = match machine.mapped_by().programs() {
         Programs::Torus(mapper) => {
             Box::new(sets::all().filter_map(move |(_, parameters)| mapper.resources(machine, parameters).ok()))
         }

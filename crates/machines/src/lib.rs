@@ -1,7 +1,7 @@
 //! Accelerators: description, mapping, schedule, checker, timing, energy, replay.
 //!
-//! [`contract`] says what a machine is, [`registry`] has them by name; [`contract::torus::simulate`] and [`contract::residue::map`] time a kernel program,
-//! and the replays carry out the same schedule on real ciphertexts.
+//! [`contract`] says what a machine is, [`registry`] has them by name, each [`Described`] with its mapper; [`contract::torus::simulate`] and
+//! [`contract::residue::map`] time a kernel program, and the replays carry out the same schedule on real ciphertexts.
 
 mod activities;
 pub mod audit;
@@ -21,8 +21,9 @@ pub mod torus;
 pub mod torus_pipeline;
 mod trial;
 
-pub use contract::{Family, MachineError};
+pub use contract::{Described, Family, MachineError};
 pub use findings::{Finding, TOO_COARSE_LOG2, findings};
-pub use registry::{choose, description, descriptions, family, names, parse};
-pub use reproduce::{Basis, Kind, Prediction, Reading, ReproduceError, Row, reproduce};
+pub use registry::{description, descriptions, names, parse};
+pub use reproduce::prediction::{Basis, Kind, Prediction, Reading, ReproduceError};
+pub use reproduce::{Row, reproduce};
 pub use trial::{Trial, trial};

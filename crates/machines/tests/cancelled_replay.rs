@@ -5,7 +5,6 @@
 use polyfabric_kernels::cancel::{Cancelled, Token};
 use polyfabric_machines::contract::{Programs, torus};
 use polyfabric_machines::descriptions;
-use polyfabric_machines::registry::of;
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::ValueType;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
@@ -26,7 +25,7 @@ fn a_cancelled_replay_ends_in_the_threads_that_compute() {
     let server = ServerKey::<u32>::for_tests(&client, 8);
     let (mut tried, mut went_on) = (0, Vec::new());
     for machine in descriptions().expect("every file is right") {
-        let Programs::Torus(_) = of(&machine).expect("a mapper").programs() else { continue };
+        let Programs::Torus(_) = machine.mapped_by().programs() else { continue };
         let choice = torus::lowering(&machine, &set, KeySwitchOrder::None).expect("a set of 32 bits");
         let program = builtin::build("pbs", &set, 5, &choice, Transform::Exact).expect("a program").kernel;
         let (name, _, value) = program.inputs().next().expect("an input");

@@ -17,11 +17,11 @@ use polyfabric_machines::contract::options::{Given, OptionValues};
 use polyfabric_machines::contract::torus::MappedTorus;
 use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::checker::{Hazard, check};
-use polyfabric_machines::engine::description::{ComponentLiteral, Description, FigureLiteral, Written};
+use polyfabric_machines::engine::description::{ComponentLiteral, FigureLiteral, Written};
 use polyfabric_machines::engine::schedule::{Event, Item, KindId, MemoryKind, Repeat, Schedule, Value};
-use polyfabric_machines::registry::{MACHINES, MAPPERS, of};
+use polyfabric_machines::registry::{MACHINES, MAPPERS};
 use polyfabric_machines::torus::widths::{Judge, Setting, derive};
-use polyfabric_machines::{MachineError, description, descriptions, names, parse};
+use polyfabric_machines::{Described, MachineError, description, descriptions, names, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, Program};
@@ -44,7 +44,7 @@ fn every_machine_has_a_file_of_its_own_name_for_a_mapper_that_exists() {
     let machines = descriptions().expect("every file is right");
     assert_eq!(machines.iter().map(|machine| machine.name()).collect::<Vec<_>>(), names());
     for machine in &machines {
-        assert_eq!(of(machine).expect("a mapper").name(), machine.mapper());
+        assert_eq!(machine.mapped_by().name(), machine.mapper());
     }
     let used = |mapper: &str| machines.iter().any(|machine| machine.mapper() == mapper);
     assert!(MAPPERS.iter().all(|mapper| used(mapper.name())), "a mapper without a machine is tested by nobody");
@@ -69,7 +69,7 @@ fn a_program_of_the_other_family_is_refused() {
     let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
     let look_up = builtin::build("pbs", set, 1, &choice, Transform::Exact).expect("a program").kernel;
     for machine in all_machines() {
-        let refused = match of(&machine).expect("a mapper").programs() {
+        let refused = match machine.mapped_by().programs() {
             Programs::Torus(_) => residue::map(&machine, &residues(), "", &Given::new()).err(),
             Programs::Residue(_) => torus::map(&machine, &look_up).err(),
         };
@@ -82,7 +82,7 @@ fn a_program_of_the_other_family_is_refused() {
 #[test]
 fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refused() {
     for machine in all_machines() {
-        let kind = of(&machine).expect("a mapper");
+        let kind = machine.mapped_by();
         if matches!(kind.programs(), Programs::Torus(_)) {
             assert!(kind.options().is_empty(), "options of {} are read by nobody", kind.name());
             continue;
@@ -120,18 +120,17 @@ const OWN: [&str; 2] =
     [include_str!("../../../examples/own-tfhe-machine.toml"), include_str!("../../../examples/own-rns-machine.toml")];
 
 /// The machines of the papers, and those of the examples.
-fn all_machines() -> Vec<Description> {
+fn all_machines() -> Vec<Described> {
     let own = OWN.map(|text| parse("own.toml", text).expect("the example is right"));
     descriptions().expect("every file is right").into_iter().chain(own).collect()
 }
 
 /// The machines of the torus family, with programs of look-ups and of linear layers, in the machine's own arithmetic.
-fn torus_machines() -> Vec<(Description, KernelProgram)> {
+fn torus_machines() -> Vec<(Described, KernelProgram)> {
     let set = sets::parameters("toy-256").expect("a set of the table");
-    let of_the_torus = all_machines()
-        .into_iter()
-        .filter(|machine| matches!(of(machine).expect("a mapper").programs(), Programs::Torus(_)));
-    let with_programs = |machine: Description| {
+    let of_the_torus =
+        all_machines().into_iter().filter(|machine| matches!(machine.mapped_by().programs(), Programs::Torus(_)));
+    let with_programs = |machine: Described| {
         let choice = torus::lowering(&machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
         let gates = lower(&gates(), &set, &choice).expect("it is lowered");
         [(machine.clone(), look_ups(&machine, 5)), (machine, gates)]
@@ -140,7 +139,7 @@ fn torus_machines() -> Vec<(Description, KernelProgram)> {
 }
 
 /// So many look-ups, lowered for a machine.
-fn look_ups(machine: &Description, count: usize) -> KernelProgram {
+fn look_ups(machine: &Described, count: usize) -> KernelProgram {
     let set = sets::parameters("toy-256").expect("a set of the table");
     let choice = torus::lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
     builtin::build("pbs+ks", &set, count, &choice, Transform::Exact).expect("a program").kernel
@@ -192,7 +191,7 @@ fn kinds(schedule: &Schedule) -> BTreeSet<u16> {
 
 /// What the judges say of a schedule: the checker and the audit.
 fn judged(
-    machine: &Description,
+    machine: &Described,
     program: &KernelProgram,
     mapped: &dyn MappedTorus,
     schedule: &Schedule,
@@ -272,7 +271,7 @@ fn a_file_sets_the_width_of_each_stage() {
         // Stage 9 is there in larger rings alone.
         let changed = with(&[("forward_stage_2", 23), ("inverse_stage_7", 45), ("forward_stage_9", 21)]);
         let changed = changed.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let spec = |machine: &Description| match torus::arithmetic(machine, &set).expect("a set of 32 bits") {
+        let spec = |machine: &Described| match torus::arithmetic(machine, &set).expect("a set of 32 bits") {
             Arithmetic::Fixed(spec) => spec,
             other => panic!("{name} computes in fixed point, not {other:?}"),
         };

@@ -8,7 +8,7 @@ use crate::progress::Callback;
 use polyfabric_kernels::fixed::TransformSpec;
 use polyfabric_machines as machines;
 use polyfabric_machines::contract::options::{OptionSpec, OptionValues};
-use polyfabric_machines::engine::description::{Description, DescriptionError, LARGEST_FILE};
+use polyfabric_machines::engine::description::{DescriptionError, LARGEST_FILE};
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
 use polyfabric_machines::torus::widths::Judge;
 use polyfabric_planner::elements::{DerivedWidths, derive_widths};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// A checked machine.
 #[pyclass(name = "Machine", frozen)]
-pub struct PyMachine(Arc<Description>);
+pub struct PyMachine(Arc<machines::Described>);
 
 pub fn refused(error: machines::MachineError) -> Failure {
     let kind = match error {
@@ -68,13 +68,13 @@ pub fn machine_exchanges() -> BTreeMap<&'static str, Vec<&'static str>> {
 }
 
 impl PyMachine {
-    fn chosen(machine: &Description, choices: &[(String, String)]) -> Result<Self, Failure> {
+    fn chosen(machine: &machines::Described, choices: &[(String, String)]) -> Result<Self, Failure> {
         let choices: Vec<(&str, &str)> = choices.iter().map(|(fact, option)| (&**fact, &**option)).collect();
-        Ok(Self(Arc::new(machines::choose(machine, &choices).map_err(refused)?)))
+        Ok(Self(Arc::new(machine.choose(&choices).map_err(refused)?)))
     }
 
     /// The checked description.
-    pub fn description(&self) -> &Arc<Description> {
+    pub fn description(&self) -> &Arc<machines::Described> {
         &self.0
     }
 
@@ -121,12 +121,12 @@ impl PyMachine {
 
     /// The machine with other values of some figures, each in the unit of its file, and with the area and power of that.
     fn changed(&self, changes: Vec<(String, f64)>) -> PyResult<Self> {
-        Ok(Self(Arc::new(machines::registry::changed(&self.0, &changes).map_err(refused)?)))
+        Ok(Self(Arc::new(self.0.changed(&changes).map_err(refused)?)))
     }
 
     /// The machine with something exchanged that is no figure: what its mapper lists under `name`, for `value`.
     fn exchanged(&self, name: &str, value: &str) -> PyResult<Self> {
-        Ok(Self(Arc::new(machines::registry::exchanged(&self.0, name, value).map_err(refused)?)))
+        Ok(Self(Arc::new(self.0.exchanged(name, value).map_err(refused)?)))
     }
 
     /// The value of a figure in the unit of its file, where it is known.
@@ -161,8 +161,8 @@ impl PyMachine {
 
     /// Whether it executes CKKS and BGV; TFHE else.
     #[getter]
-    fn on_slots(&self) -> PyResult<bool> {
-        Ok(machines::family(&self.0).map_err(refused)? == machines::Family::Residue)
+    fn on_slots(&self) -> bool {
+        self.0.family() == machines::Family::Residue
     }
 
     /// The option that is chosen of every open fact.

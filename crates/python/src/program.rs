@@ -195,7 +195,8 @@ impl PyProgramBuilder {
         padding: usize,
         bias: Vec<i64>,
     ) -> PyResult<u32> {
-        let refused = |error| PyErr::from(Failure::new(Kind::Program, error));
+        let place = self.place.clone();
+        let refused = |error| PyErr::from(Failure::new(Kind::Program, format!("{place}{error}")));
         let ((height, width, channels), (filters, kernel_height, kernel_width)) = (image, kernel);
         let shape = Convolution {
             image: Extent { height, width },

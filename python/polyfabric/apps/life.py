@@ -76,12 +76,13 @@ def drawn(name: str, size: int = SIZE) -> Board:
     if path.suffix != ".txt":
         raise InputError(f"there is no board {name!r}; name {', '.join(PATTERNS)}, random, or a FILE.txt of # and .")
     try:
-        text = path.read_text(encoding="utf-8") if path.stat().st_size <= LARGEST * (LARGEST + 2) else "?"
+        # Some editors put a mark first.
+        text = path.read_text(encoding="utf-8-sig") if path.stat().st_size <= LARGEST * (LARGEST + 2) + 3 else "?"
     except OSError as error:
         raise InputError(f"{path}: cannot read ({error.strerror}); check the path") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not a text file ({error.reason} at byte {error.start}); check the path") from error
-    return _cells(tuple(text.split()), str(path))
+    return _cells(tuple(filter(None, map(str.strip, text.splitlines()))), str(path))
 
 
 def _cells(lines: tuple[str, ...], name: str) -> Board:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, TypeVar, 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ProgramError
+from ..errors import ProgramError, shown
 from .indices import picked
 from .instead import BRANCHES, INTEGERS, TEXTS, Absences, membership, written
 from .numpy_calls import NumpyCalls
@@ -117,6 +117,12 @@ class Integer(NumpyCalls):
         if not isinstance(other, int | np.integer | np.ndarray | Sequence) or isinstance(other, str | bytes):
             text = f", as list({text_bytes(other)!r})" if isinstance(other, str) else ""
             raise refuse(f"an encrypted {self.kind} does not combine with {type(other).__name__}; give integers{text}")
+        if (shape := np.asarray(other, dtype=object).shape) == ():
+            other = cast(Any, other)[()] if isinstance(other, np.ndarray) else other
+        elif len(shape) > 1:
+            raise refuse(
+                f"an array of {' x '.join(map(str, shape))} does not combine with {self.kind}; use @ for a matrix, or flatten it"
+            )
         scalar = isinstance(other, int | np.integer)
         if scalar and cast(int, other) < 0 and not kind.signed:
             one = kind.of(1, scalar=True)
@@ -164,14 +170,27 @@ class Integer(NumpyCalls):
         return self._step(lambda builder: builder.integer_unary("abs", self.handle))
 
     def __pow__(self, exponent: int, modulus: int | None = None) -> Integer:
-        if modulus is not None:
-            return self**exponent % modulus
         if isinstance(exponent, Integer):
             raise refuse(
                 "** takes a public exponent; multiply powers by hand, pf.mux(bit, x * x, x), where it is encrypted"
             )
         power = whole("the exponent", exponent, 0, (1 << 64) - 1)
+        if modulus is not None:
+            return self._residue(power, whole("the modulus", modulus, 1, self.kind.bounds[1]))
         return self._step(lambda builder: builder.integer_pow(self.handle, power))
+
+    def _residue(self, power: int, modulus: int) -> Integer:
+        """self**power % modulus as Python gives it, of which no product wraps: by squares, each reduced, in a type that has them."""
+        if power == 0 or modulus & (modulus - 1) == 0:
+            # A power of two divides that at which products wrap.
+            return self**power % modulus
+        base = (self % modulus).cast(UInt(2 * modulus.bit_length()))
+        found = base
+        for bit in f"{power:b}"[1:]:
+            found = found * found % modulus
+            if bit == "1":
+                found = found * base % modulus
+        return found.cast(self.kind)
 
     def __divmod__(self, other: Integer | Public) -> tuple[Integer, Integer]:
         if isinstance(other, int | np.integer) and 0 < other <= self.kind.bounds[1] and other & (other - 1) == 0:
@@ -244,6 +263,11 @@ class Integer(NumpyCalls):
     def _shift(self, direction: str, amount: Integer | int) -> Integer:
         if isinstance(amount, Integer):
             return self._step(lambda builder: builder.integer_shift(direction, self.handle, 0, amount.handle), amount)
+        if _is_small(amount):
+            bits = max(1, amount.element.bounds[1].bit_length())
+            raise refuse(
+                f"the amount of a shift is {amount.element}, a value of a few bits; cast it, as n.cast(pf.UInt({bits}))"
+            )
         by = whole("the amount of a shift", amount, 0, (1 << 32) - 1)
         return self._step(lambda builder: builder.integer_shift(direction, self.handle, by, None))
 
@@ -521,8 +545,10 @@ class Table:
             if index.kind.bits > 16:
                 raise refuse(f"a table of 2^{index.kind.bits} entries; an index has at most 16 bits")
             given = [entries(i) for i in range(size)]
-        else:
+        elif isinstance(entries, Sequence | np.ndarray) and np.ndim(entries):
             given = list(entries)
+        else:
+            raise refuse(f"the entries of a table are {shown(entries)}; give a list of integers, or a function")
         if not given:
             raise refuse("the table has no entries; give one for each value of its index")
         values = [whole(f"entry {i} of a table", entry) for i, entry in enumerate(given)]
@@ -589,12 +615,17 @@ def dot(a: Integer | Public, b: Integer | Public) -> Integer:
     value, other = (a, b) if isinstance(a, Integer) else (cast(Integer, b), a)
     if value.kind.scalar or (isinstance(other, Integer) and other.kind.scalar):
         raise refuse(f"a product of vectors, but an operand is a single {value.kind}; use *")
-    if isinstance(other, Integer) or np.ndim(cast(Any, other)) < 2:
+    depth = 1 if isinstance(other, Integer) else np.asarray(other, dtype=object).ndim
+    if depth == 0:
+        raise refuse(
+            f"a product of vectors, but an operand is {shown(other)}; use *, or give a weight for each element"
+        )
+    if depth == 1:
         return _weighted(value, other)
     expect_unmasked(other)
     matrix = np.asarray(other)
     rows = matrix if a is other else matrix.T
-    if matrix.ndim > 2 or rows.shape[1] != value.kind.length:
+    if matrix.ndim > 2 or rows.shape[1] != value.kind.length or not len(rows):
         given, length = " x ".join(map(str, matrix.shape)), value.kind.length
         raise refuse(
             f"an array of {given} does not multiply {value.kind}; give a matrix with {length} columns, or rows if it is behind"
@@ -638,11 +669,10 @@ def select(condition: Integer, then: Integer | Public, otherwise: Integer | Publ
     if isinstance(then, str) and isinstance(otherwise, str):
         kind = TextType(8, length=max(1, len(text_bytes(then)), len(text_bytes(otherwise))), scalar=False)
         then = Text.of(public(condition._tracer, kind, then))
-    for text, other in ((then, otherwise), (otherwise, then)):
-        if isinstance(text, Text):
-            return Text.of(
-                select(condition, text._plain(), _plain(text._characters(cast("Text | str", other), text.kind.length)))
-            )
+    text = then if isinstance(then, Text) else otherwise
+    if isinstance(text, Text):
+        a, b = (_plain(text._characters(cast("Text | str", choice), text.kind.length)) for choice in (then, otherwise))
+        return Text.of(select(condition, a, b))
     known = then if isinstance(then, Integer) else otherwise
     if not isinstance(known, Integer):
         for choice in (then, otherwise):

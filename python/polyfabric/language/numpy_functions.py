@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from .numpy_calls import NumpyCalls
 from .sorting import sort
 from .values import concat, maximum, minimum, mux
 
 
 def _product(a: Any, b: Any) -> Any:  # noqa: ANN401 - encrypted values and public numbers
     """As numpy has it: of a single number and anything slot by slot, else a product of vectors or matrices."""
-    one = any(
-        getattr(value, "scalar", False) or isinstance(value, int | float | complex | np.number) for value in (a, b)
-    )
-    if one:
+    if any(value.type.scalar if isinstance(value, NumpyCalls) else np.ndim(value) == 0 for value in (a, b)):
         return a * b
     return (np.asarray(a) if isinstance(a, list | tuple) else a) @ b
 

@@ -87,6 +87,10 @@ def trace(
         if slots is not None:
             raise refuse(f"{own}: slots={slots} is for CKKS and BGV; TFHE encrypts every element by itself")
         return _trace_elements(function, own, inputs, lanes, kinds[0])  # type: ignore[arg-type]
+    if lanes is not None:
+        raise refuse(
+            f"{own}: lanes={lanes} is for integers of TFHE, whose look-ups run side by side; leave it out, {scheme.upper()} has none"
+        )
     for parameter, kind in inputs.items():
         if parameter not in on_slots:
             fitting = "pf.Mod(t)" if scheme == "bgv" else "pf.Real or pf.Complex"
@@ -164,6 +168,11 @@ def _check_signature(function: Callable[..., Any], inputs: Mapping[str, Type | S
     written = inspect.signature(function).parameters
     parameters = list(written)
     for parameter, own in written.items():
+        if own.kind is inspect.Parameter.POSITIONAL_ONLY:
+            raise refuse(
+                f"{function.__name__}: parameter {parameter!r} is positional only, and inputs are given by name; leave the / out of its "
+                "parameters"
+            )
         if own.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
             raise refuse(
                 f"{function.__name__}: parameter {parameter!r} takes any number of values; give each a name and a type"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import shown
 from .place import expect_unmasked, refuse
 from .types import FARTHEST, MOST_BITS, MOST_CAST
 
@@ -57,7 +58,12 @@ def tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
     """(first operand, entries) of a table given as function or sequence, for the range of `value`."""
     lo, hi, stride = value.element.bounds
     if not callable(table):
-        if not (given := integers(table).tolist()):
+        listed = integers(table)
+        if listed.ndim != 1:
+            raise refuse(
+                f"the look-up table is {shown(table)}; give a function, or a list with an integer for each value of the operand"
+            )
+        if not (given := listed.tolist()):
             raise refuse("the look-up table is empty; give one entry for each value of the operand")
         return lo, _expect_near(value, lo, given)
     if hi - lo >= _WIDEST_TABLE:

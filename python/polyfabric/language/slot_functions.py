@@ -160,3 +160,9 @@ def _sign_stages(
 
 SIGN_ROUNDING = 1e-13
 """Below it a stage's error is what rounding leaves, and the next stage would have no interval: as in the Rust half."""
+
+
+def expect_no_options(what: str, gap: float, degrees: Sequence[int]) -> None:
+    """Refuses what polynomials alone take, beside a value of TFHE."""
+    if gap != SIGN_GAP or degrees is not SIGN_DEGREES:
+        raise refuse(f"{what}: gap= and degrees= are of CKKS; with TFHE it is a look-up, and exact: leave them out")

@@ -51,6 +51,14 @@ class NotCalled:
         raise refuse(f"the type {self} is not called; leave the () away, with .vector(10) for a vector{more}")
 
 
+def expect_single(kind: Type | IntegerType | SlotType) -> None:
+    """Refuses a type that has several elements already as that of a vector's elements."""
+    if not kind.scalar:
+        raise refuse(
+            f"{kind!r} has several elements, and those of a vector are single values; declare one vector of them all, or an input for each part"
+        )
+
+
 class ElementKind(NotCalled):
     """What types of TFHE have not, each refused with the way around."""
 
@@ -77,6 +85,7 @@ class Type(ElementKind):
 
     def vector(self, length: int) -> Type:
         """A vector of `length` such elements."""
+        expect_single(self)
         return Type(self.element, whole("the length of a vector", length, 1, MOST_ELEMENTS), scalar=False)
 
     def __str__(self) -> str:
@@ -132,6 +141,7 @@ class IntegerType(ElementKind):
 
     def vector(self, length: int) -> IntegerType:
         """A vector of `length` such integers."""
+        expect_single(self)
         return self.of(whole("the length of a vector", length, 1, MOST_ELEMENTS), scalar=False)
 
     def of(self, length: int, *, scalar: bool) -> IntegerType:
@@ -278,6 +288,7 @@ class SlotType(NotCalled):
 
     def vector(self, length: int) -> SlotType:
         """A vector of `length` such numbers; slots beyond it hold zeros."""
+        expect_single(self)
         if not self.packed:
             raise refuse(
                 f"modulo {self.modulus}, a power of two, a ciphertext holds one number and no vector; declare {length} "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Protocol, cast
 
@@ -20,9 +20,12 @@ from .numpy_calls import Asked, NumpyCalls
 from .place import place, refuse, whole
 from .public_operands import Clear, Table, cast_remedy, integers, tabulated, two_encrypted
 from .slots import SlotValue
-from .types import FARTHEST, IntegerType, TextType, Type, UInt
+from .types import FARTHEST, MOST_ELEMENTS, IntegerType, TextType, Type, UInt
 
 _WIDEST_SHIFT = 62
+
+_MOST_PIXELS = 1 << 16
+"""Of a convolution's stride and padding, as in the Rust half."""
 
 _CARRIED = 1 << 16
 """As far as results of look-ups are decoded with a default parameter set within 2^-128."""
@@ -37,7 +40,7 @@ class Tracer(Asked):
 
     def __init__(self, name: str) -> None:
         self.builder = ProgramBuilder(name)
-        self.made: dict[tuple[str, int, int], Value] = {}
+        self.made: dict[tuple[str, int, int, bool], Value] = {}
 
     def node(self, step: _Node, *, scalar: bool) -> Value:
         """Appends one node, at the user's place."""
@@ -119,21 +122,23 @@ class Value(NumpyCalls):
 
     def _once(self, op: str, other: Value, step: _Node) -> Value:
         """One node for the same operation on the same operands, so that what is said of a value twice is said of one."""
-        key = (op, self.node, other.node)
+        key = (op, self.node, other.node, self.scalar)
         if key not in self._tracer.made:
             self._tracer.made[key] = self._new(step)
         return self._tracer.made[key]
 
-    def _stretched(self, length: int) -> Value:
-        """This single value, `length` times."""
-        if not self.scalar or length == self.length:
+    def _stretched(self, length: int, *, scalar: bool = False) -> Value:
+        """This single value, `length` times, unless it is beside others that are `scalar`."""
+        if not self.scalar or scalar:
             return self
+        if length == 1:
+            return Value(self._tracer, self.node, scalar=False, length=1)
         return self._new(lambda b: b.select(self.node, [0] * length), scalar=False)
 
     def _with(self, other: Value) -> tuple[Value, Value]:
         if other._tracer is not self._tracer:
             raise refuse("the operands belong to two different programs; use values of one program")
-        return self._stretched(other.length), other._stretched(self.length)
+        return self._stretched(other.length, scalar=other.scalar), other._stretched(self.length, scalar=self.scalar)
 
     def _numbers(self, other: Value) -> tuple[Value, Value]:
         """Both of one length, as integers."""
@@ -204,14 +209,15 @@ class Value(NumpyCalls):
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int, modulus: int | None = None) -> Value:
-        if modulus is not None:
-            return self**exponent % modulus
-        furthest = max(map(abs, self._ends))
-        carried = next((power for power in range(1, 64) if furthest ** (power + 1) > _CARRIED), 64)
         if isinstance(exponent, Value | Integer):
             raise refuse(
                 "** takes a public exponent; of an encrypted one from 0 to 2, say, write pf.mux(y == 0, 1, pf.mux(y == 1, x, x ** 2))"
             )
+        if modulus is not None:
+            power, of = whole("the exponent", exponent, 0, (1 << 64) - 1), whole("the modulus", modulus, 1, FARTHEST)
+            return lookup(self, lambda x: pow(x, power, of))
+        furthest = max(map(abs, self._ends))
+        carried = next((power for power in range(1, 64) if furthest ** (power + 1) > _CARRIED), 64)
         power = whole("the exponent", exponent, 0, 64, advised=carried)
         if furthest**power > FARTHEST:
             remedy = cast_remedy(self, f"{{x}} ** {power}", [end**power for end in self._ends])
@@ -345,7 +351,7 @@ class Value(NumpyCalls):
             raise wide.mixed(other, self)
         if not isinstance(other, Value | int | Sequence | np.ndarray | np.integer):
             raise refuse(f"an encrypted {self.element} is not comparable with {type(other).__name__}; give integers")
-        if self.element.kind == "boolean":
+        if self.element.kind == "boolean" and not (isinstance(other, Value) and other.element.kind == "integer"):
             return ~(self ^ other)
         return (self - other)._is_zero()
 
@@ -428,7 +434,7 @@ class Value(NumpyCalls):
 
     def assume(self, kind: Type) -> Value:
         """This value, promised to lie in the range of `kind`: narrows what interval arithmetic over-estimates."""
-        if not isinstance(kind, Type):
+        if not isinstance(kind, Type) or kind.element.kind != "integer":
             raise refuse(f"assume: {kind} is no range of small values; give one, as x.assume(pf.Int(0, 7))")
         return self._new(lambda builder: builder.assume(self.node, kind.element))
 
@@ -459,7 +465,8 @@ def lookup(
 
     `table` is a Python function over the range of `value`, or the list of results from the smallest value up. With
     `choice`, `table` is a list of tables, and element i uses table `choice[i]`. The result is an integer whose range
-    is taken from the table, a Boolean with `boolean`, or of type `result`.
+    is taken from the table, and lies in that of `result` where one is given; a Boolean with `boolean`, or the type `result`
+    if that is pf.Bool or pf.Torus(bits).
     """
     if isinstance(value, SlotValue):
         raise refuse(
@@ -470,13 +477,28 @@ def lookup(
     if choice is None:
         tables, chosen = [tabulated(table, value)], None  # type: ignore[arg-type]
     else:
-        if callable(table):
+        if not isinstance(table, Sequence | np.ndarray):
             raise refuse("look-up: with choice, give a list of tables")
-        tables, chosen = [tabulated(t, value) for t in table], [int(i) for i in integers(choice)]  # type: ignore[arg-type]
+        tables = [tabulated(t, value) for t in table]  # type: ignore[arg-type]
+        last = len(tables) - 1
+        chosen = [
+            whole(f"choice {i} of a look-up", at, 0, last) for i, at in enumerate(integers(choice).reshape(-1).tolist())
+        ]
     if result is not None and not isinstance(result, Type):
         raise refuse(f"look-up: result={result!r} is no type of small values; give one, as result=pf.Int(0, 7)")
+    if boolean and result is not None:
+        raise refuse(
+            f"look-up: its result is a Boolean with boolean=True, and {result!r} with result=; give one of both"
+        )
     element = ElementType.boolean() if boolean else result.element if result else ElementType.integer(0, 0)
-    return value._new(lambda builder: builder.lookup(value.node, tables, chosen, element))
+    made = value._new(lambda builder: builder.lookup(value.node, tables, chosen, element))
+    if result is not None and result.element.kind == "integer":
+        (lo, hi), (least, most, _) = made._ends, result.element.bounds
+        if lo < least or hi > most:
+            raise refuse(
+                f"look-up: the table gives {lo} to {hi}, and not {result!r} alone; widen result=, or leave it out"
+            )
+    return made
 
 
 def sign(
@@ -496,7 +518,9 @@ def sign(
         return found + 0.5 if boolean else found
     if not isinstance(value, Value):
         raise refuse(_operand("sign", value))
-    return value._new(lambda builder: builder.sign(value.node, boolean))
+    slot_functions.expect_no_options("sign", gap, degrees)
+    number = value._number()
+    return number._new(lambda builder: builder.sign(number.node, boolean))
 
 
 def dot(weights: Clear | Value | SlotValue, value: Clear | Value | SlotValue) -> Value | SlotValue:
@@ -544,7 +568,8 @@ def mux(
     if any(not isinstance(value, Value) or value.element.kind == "integer" for value in (then, otherwise)):
         return _mux_integers(condition, then, otherwise)  # type: ignore[arg-type]
     length = max(condition.length, then.length, otherwise.length)
-    c, t, o = (v._stretched(length) for v in (condition, then, otherwise))
+    scalar = condition.scalar and then.scalar and otherwise.scalar
+    c, t, o = (v._stretched(length, scalar=scalar) for v in (condition, then, otherwise))
     return c._new(lambda builder: builder.mux(c.node, t.node, o.node))
 
 
@@ -555,7 +580,13 @@ def _mux_integers(condition: Value, then: Value | Clear, otherwise: Value | Clea
             raise refuse("mux: the choices have different types; give two Booleans, or two integers")
     known = then if isinstance(then, Value) else otherwise
     if not isinstance(known, Value):
-        return lookup(condition, [int(cast(int, otherwise)), int(cast(int, then))])
+        wide_enough = condition._clear(then)[0]._clear(otherwise)[0]
+        (c, ones), (_, zeros) = (wide_enough._clear(value) for value in (then, otherwise))  # type: ignore[arg-type]
+        if len(ones) != len(zeros):
+            raise refuse(f"mux: the choices have {len(ones)} and {len(zeros)} elements; make the lengths equal")
+        pairs = list(zip(zeros, ones, strict=True))
+        kinds = sorted(set(pairs))
+        return lookup(c, kinds[0]) if len(kinds) == 1 else lookup(c, kinds, choice=[kinds.index(own) for own in pairs])
     ends = [end for value in (then, otherwise) for end in _ends(value)]
     difference = then - otherwise  # type: ignore[operator]
     lo, hi = difference._ends
@@ -635,8 +666,8 @@ def concat(*values: Value) -> Value:
 
 def _extreme(values: Sequence[object], pair: Callable[..., Value | Integer]) -> Value | Integer:
     """`pair` of all values, half of them at a time; of a single vector or sequence, of its elements."""
-    if len(values) == 1 and not isinstance(values[0], SlotValue):
-        values = list(cast("Sequence[object]", values[0]))
+    if len(values) == 1 and isinstance(values[0], Iterable) and not isinstance(values[0], SlotValue):
+        values = list(values[0])
     if len(values) == 1 and isinstance(values[0], SlotValue):
         # Of slots there is neither, of one vector as little as of two.
         return pair(values[0], values[0])
@@ -699,7 +730,7 @@ def total(*values: Value | Integer | SlotValue | Sequence[Integer] | Sequence[Va
             return cast(Value, dot([1] * only.length, only))
         if isinstance(only, Integer):
             return wide.summed(only)
-        values = tuple(only)
+        values = tuple(only) if isinstance(only, Iterable) else values
     if values and all(isinstance(value, Integer) for value in values):
         return wide.summed(cast("Sequence[Integer]", values))
     if not values or not any(all(isinstance(value, kind) for value in values) for kind in (Value, SlotValue)):
@@ -716,6 +747,7 @@ def relu(
     """max(value, 0), by one look-up an element; with CKKS, value (1 + sign(value)) / 2, as `sign` gives it."""
     if isinstance(value, SlotValue):
         return slot_functions.relu(value, gap, degrees)
+    slot_functions.expect_no_options("relu", gap, degrees)
     return lookup(value, lambda x: max(x, 0))
 
 
@@ -739,6 +771,10 @@ def convolve(
             f"convolve: the image is {image.type}; declare it of a few bits, pf.Int(lo, hi), or write each sum, pf.dot(weights, x)"
         )
     _elements("convolve", (image,), "multiply with the matrix of the convolution, matrix @ x")
+    extents = shape if isinstance(shape, Sequence) else (shape,)
+    shape = tuple(whole("an extent of convolve's image", n, 1, MOST_ELEMENTS) for n in extents)  # type: ignore[assignment]
+    stride = whole("convolve's stride", stride, 1, _MOST_PIXELS)
+    padding = whole("convolve's padding", padding, 0, _MOST_PIXELS - 1)
     weights = integers(kernel)
     if weights.ndim == 2 and len(shape) == 2:
         weights, shape = weights[None, :, :, None], (*shape, 1)
@@ -751,7 +787,10 @@ def convolve(
     if int(np.prod(shape)) != image.length:
         raise refuse(f"an image of {' x '.join(map(str, shape))} has not the {image.length} elements of {image.type}")
     filters, height, width, _ = weights.shape
-    biases = np.broadcast_to(integers(bias), (filters,)).tolist()
+    given_biases = integers(bias)
+    if given_biases.shape not in ((), (1,), (filters,)):
+        raise refuse(f"convolve: {given_biases.size} biases of {filters} filters; give one number, or one a filter")
+    biases = np.broadcast_to(given_biases, (filters,)).tolist()
     flat = weights.reshape(-1).tolist()
     return image._new(
         lambda b: b.convolution(image.node, shape, (filters, height, width), flat, stride, padding, biases),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -17,13 +17,19 @@ from .reading import Reading
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `from_sklearn` and `from_onnx`."""
+    """The options of `from_sklearn` and `from_onnx`, with what they are if they are left out."""
 
-    bits: int | Literal["exact"]
-    value_bits: int | None
-    degree: int
-    margin: float
-    batch: int
+    bits: int | Literal["exact"] = 8
+    value_bits: int | None = None
+    degree: int = 15
+    margin: float = 1.5
+    batch: int = 1
+
+    def expect_left_out(self, why: str, *names: str) -> None:
+        """Refuses options that the model has no use for."""
+        for own in fields(self):
+            if own.name in names and getattr(self, own.name) != own.default:
+                raise InputError(f"{own.name}={getattr(self, own.name)!r}; {why}: leave it out")
 
 
 Core: TypeAlias = "Network | Ensemble"
@@ -32,6 +38,7 @@ Core: TypeAlias = "Network | Ensemble"
 def encrypted(name: str, core: Core, reading: Reading, rows: NDArray[np.float64], options: Options) -> Model:
     """The encrypted model of a network, with CKKS, or of trees, with TFHE."""
     if isinstance(core, Network):
+        options.expect_left_out("that is of trees, and this model is of matrices", "bits", "value_bits")
         degree = in_range("degree", options.degree, 2, 255)
         batch = in_range("batch", options.batch, 1, 1 << 15)
         if not isinstance(options.margin, int | float) or not 1 <= options.margin <= 100:
@@ -39,9 +46,10 @@ def encrypted(name: str, core: Core, reading: Reading, rows: NDArray[np.float64]
         return NetworkModel(name, core, reading, rows, degree, float(options.margin), 1 << (batch - 1).bit_length())
     if options.bits != "exact":
         in_range("bits", options.bits, 1, 16)
-    if options.batch != 1:
-        raise InputError(f"batch={options.batch!r}; trees take one row an execution: leave it out")
-    wide = in_range("value_bits", options.value_bits or (10 if reading.classes is None else 5), 1, 24)
+    options.expect_left_out("trees take one row an execution", "batch")
+    options.expect_left_out("trees have no activations", "degree", "margin")
+    default = 10 if reading.classes is None else 5
+    wide = in_range("value_bits", default if options.value_bits is None else options.value_bits, 1, 24)
     grid = Grid.exact(core) if options.bits == "exact" else Grid.uniform(rows, options.bits)
     return ForestModel(name, core, reading, grid, wide, rows)
 

@@ -73,7 +73,8 @@ class Ensemble:
 
     def rounded(self, rows: Floats) -> Floats:
         """Rows as the model compares them."""
-        return rows.astype(np.float32).astype(float) if self.single else rows
+        with np.errstate(over="ignore"):
+            return rows.astype(np.float32).astype(float) if self.single else rows
 
     def scores(self, rows: Floats) -> Floats:
         """What the trees give, without quantisation."""

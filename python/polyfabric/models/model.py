@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..execution import make_plan, place, run_plan, with_keys
 from ..keys import Keys
 from ..runnable import Runnable
@@ -67,16 +67,27 @@ class ModelRun:
     keys: Keys = field(repr=False)
 
 
-def table(what: str, rows: object) -> Floats:
-    """Rows as an array of real numbers, all of which somebody gave."""
+def table(what: str, rows: object, names: Sequence[str] | None = None) -> Floats:
+    """Rows as an array of real numbers, all of which somebody gave, and in columns of these names if they have names."""
     if np.ma.is_masked(rows):
         raise InputError(f"{what}: some values of the rows are masked; fill them in first")
-    if np.iscomplexobj(rows):
-        raise InputError(f"{what}: the rows have imaginary parts, which no model reads; give real numbers")
+    if hasattr(rows, "toarray"):
+        raise InputError(
+            f"{what}: the rows are a sparse matrix, and all their numbers are encrypted; give rows.toarray()"
+        )
+    columns = getattr(rows, "columns", None)
+    if names is not None and columns is not None and [*map(str, columns)] != [*names]:
+        raise InputError(
+            f"{what}: the rows have the columns {shown([*columns])}, but the model was fitted on {shown([*names])}; give these, in this order"
+        )
     try:
+        if np.iscomplexobj(rows):
+            raise InputError(f"{what}: the rows have imaginary parts, which no model reads; give real numbers")
         return np.asarray(rows, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"{what}: the rows are no table of numbers; encode categories as numbers first") from None
+        raise InputError(
+            f"{what}: the rows are no table of numbers; encode categories as numbers first, and give all rows as many"
+        ) from None
 
 
 class Model(ABC):
@@ -87,6 +98,8 @@ class Model(ABC):
     fidelity: Fidelity
     batch: int
     """Rows of one execution."""
+    names: Sequence[str] | None = None
+    """Of the columns of the table that the model was fitted on, if they had names: tables with others are refused."""
 
     def __init__(self, name: str, features: int, reading: Reading) -> None:
         self.name = name
@@ -172,12 +185,22 @@ class Model(ABC):
         """What one execution, of `batch` rows, takes: before any key is made."""
         return self.program.cost()
 
+    def part(self, rows: Rows) -> Floats:
+        """Rows of one execution."""
+        given = self.checked(rows)
+        if len(given) > self.batch:
+            raise InputError(
+                f"{self.name}: {len(given)} rows, and one execution takes up to {self.batch}; encode them {self.batch} at a time, or give them "
+                "to .run or .predict, which do so"
+            )
+        return given
+
     def checked(self, rows: Rows) -> Floats:
         """Rows as an array of finite numbers, of as many features as the model has."""
-        given = table(self.name, rows)
+        given = table(self.name, rows, self.names)
         if given.ndim == 1 and given.size == self.features:
             given = given.reshape(1, -1)
-        if given.ndim > 2:
+        if given.ndim > 2 and given.size:
             given = given.reshape(len(given), -1)
         if given.ndim != 2 or given.shape[1] != self.features or not len(given):
             shape = " x ".join(map(str, np.shape(rows))) or "one value"
@@ -208,7 +231,7 @@ class ForestModel(Model):
 
     def encode(self, rows: Rows) -> dict[str, Any]:
         """See `Model.encode`."""
-        quantised = self._quantised(rows)
+        quantised = self._quantised(self.part(rows))
         return {"row": encode(quantised[0], self.forest.grid.levels, self.layout.digit_bits)}
 
     def decode(self, outputs: Mapping[str, Any]) -> Floats:
@@ -247,7 +270,7 @@ class NetworkModel(Model):
 
     def encode(self, rows: Rows) -> dict[str, Any]:
         """See `Model.encode`."""
-        given = self.checked(rows)
+        given = self.part(rows)
         block = self.network.block
         slots = np.zeros((self.batch, block))
         on_unit = (given - self.middle) / self.half

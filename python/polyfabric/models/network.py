@@ -19,6 +19,7 @@ from ..language.slot_matrix import by_diagonals
 from ..language.slots import SlotValue
 from ..language.types import RING_SLOTS, Real
 from ..runnable import SlotProgram, traced
+from .reading import sigmoid
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ _erf = np.vectorize(erf, otypes=[float])
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
     "relu": lambda u: np.maximum(u, 0),
     "tanh": np.tanh,
-    "sigmoid": lambda u: 1 / (1 + np.exp(-u)),
+    "sigmoid": sigmoid,
     "softplus": lambda u: np.logaddexp(u, 0),
     "gelu": lambda u: u * (1 + _erf(u / np.sqrt(2))) / 2,
     "exp": np.exp,
@@ -69,6 +70,11 @@ class Network:
     def outputs(self) -> int:
         """Scores of a row."""
         return len(self.layers[-1].bias)
+
+    def weights(self) -> Iterator[Floats]:
+        """All matrices and biases."""
+        for layer in self.layers:
+            yield from (*layer.terms.values(), layer.bias)
 
     @property
     def is_linear(self) -> bool:

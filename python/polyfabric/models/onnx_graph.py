@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import isqrt, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from ..errors import FileError, InputError, ProgramError
 from .choices import Core, Options, encrypted, expect_classes
-from .forest import Ensemble, Tree
 from .model import table
+from .network import ACTIVATIONS as FUNCTIONS
 from .network import Layer, Network
-from .reading import Link, Reading
+from .onnx_trees import MOST_NUMBERS, linear_classifier, trees
+from .reading import Link, Reading, sigmoid
 
 if TYPE_CHECKING:
     from .model import Model
@@ -114,9 +115,6 @@ INSTEAD = {
     "DynamicQuantizeLinear": "the model as it was before it was quantised",
 }
 
-MOST_WEIGHTS = 1 << 27
-"""Numbers of one matrix, a gibibyte."""
-
 
 def from_onnx(
     model: Any,  # noqa: ANN401 - a path, bytes, or onnx.ModelProto
@@ -143,6 +141,10 @@ def from_onnx(
         )
     flat = data.reshape(len(data), -1)
     core, reading = graph.read()
+    if isinstance(core, Network) and not all(np.isfinite(weights).all() for weights in core.weights()):
+        raise ProgramError(
+            "from_onnx: a weight of the model, or what its public numbers give, is not finite; export it again, or train it until it is"
+        )
     expect_classes(reading)
     _expect_same(graph, core, reading, flat)
     return encrypted(graph.name, core, reading, flat, Options(bits, value_bits, degree, margin, batch))
@@ -163,13 +165,19 @@ class _Graph:
     """A graph of ONNX with one input."""
 
     def __init__(self, proto: Any) -> None:  # noqa: ANN401 - onnx has no types
-        from onnx import TensorProto, helper, numpy_helper
+        from onnx import TensorProto, checker, helper, numpy_helper
 
         self.proto = _without_maps(proto)
         self.name = proto.graph.name or "onnx"
-        self.constants: dict[str, NDArray[Any]] = {
-            tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer
-        }
+        self.constants: dict[str, NDArray[Any]] = {}
+        for tensor in proto.graph.initializer:
+            try:
+                self.constants[tensor.name] = numpy_helper.to_array(tensor)
+            except (ValueError, TypeError, OSError, checker.ValidationError) as problem:
+                raise ProgramError(
+                    f"from_onnx: the weights {tensor.name!r} cannot be read ({problem}); export the model again, or give the path of its file where "
+                    "they lie beside it"
+                ) from None
         inputs = [value for value in proto.graph.input if value.name not in self.constants]
         if len(inputs) != 1:
             raise ProgramError(
@@ -186,6 +194,13 @@ class _Graph:
                 f"from_onnx: the shape of input {self.input!r} is open beyond its rows; export the model with fixed sizes"
             )
         self.shape = tuple(sizes[1:])
+        self.rows = sizes[0]
+        """Of its input, or 0 if their number is open."""
+        if prod(self.shape) ** 2 > MOST_NUMBERS:
+            raise ProgramError(
+                f"from_onnx: input {self.input!r} has rows of {prod(self.shape)} numbers, and {isqrt(MOST_NUMBERS)} at most are taken; make them fewer "
+                "before the model is trained"
+            )
         given = helper.tensor_dtype_to_np_dtype(inputs[0].type.tensor_type.elem_type or TensorProto.FLOAT)
         self.kind = given if given.kind == "f" else np.dtype(np.float32)
         self.makers = {name: at for at, node in enumerate(proto.graph.node) for name in node.output if name}
@@ -211,6 +226,10 @@ class _Graph:
         except TypeError:
             raise InputError(
                 f"from_onnx: the model is {type(model).__name__}; give a path or an onnx.ModelProto"
+            ) from None
+        except (ValueError, onnx.checker.ValidationError) as problem:
+            raise FileError(
+                f"{what}: weights that lie in another file cannot be read ({problem}); put that beside it, as it was exported"
             ) from None
         except DecodeError as problem:
             raise FileError(f"{what}: not a model in ONNX ({problem}); export it again") from None
@@ -259,19 +278,18 @@ class _Graph:
         from onnx.reference import ReferenceEvaluator
 
         try:
-            evaluator = ReferenceEvaluator(self.proto)
-        except NotImplementedError as problem:
+            with np.errstate(all="ignore"):
+                return self._own(ReferenceEvaluator(self.proto), rows)
+        except Exception as problem:
+            # Whatever the evaluator, or numpy below it, finds wrong with a model: it has no class of errors of its own.
             raise ProgramError(
                 f"from_onnx: the package onnx does not evaluate the model itself ({str(problem).partition(' in')[0]}); export it with operators "
                 "of ONNX alone"
             ) from None
-        with np.errstate(all="ignore"):
-            return self._own(evaluator, rows)
 
     def _own(self, evaluator: Any, rows: Floats) -> list[Any]:  # noqa: ANN401 - onnx has no types
-        fixed = self.proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value
         shaped = rows.astype(self.kind).reshape(-1, *self.shape)
-        if fixed == 1:
+        if self.rows == 1:
             each = [evaluator.run(None, {self.input: row[None]}) for row in shaped]
             return [np.concatenate([np.atleast_1d(own[i]) for own in each]) for i in range(len(each[0]))]
         return evaluator.run(None, {self.input: shaped})
@@ -302,14 +320,23 @@ class _Graph:
                     raise self._refused(
                         node, "the trees read computed features", "the trees alone, on the client's features"
                     )
-                return _trees(node, whole)
+                return trees(node, whole, normalised=self._normalised(node))
             if node.op_type == "LinearClassifier":
                 return self._linear_classifier(node, tensors[node.input[0]])
             ends = self._only_ends_follow(node)
             if ends and node.op_type in ENDS:
-                size = len(tensors[node.input[0]].bias)
+                operand = tensors[node.input[0]]
+                size = len(operand.bias)
                 labels = tuple(range(2 if size == 1 else size))
                 reading = Reading(ENDS[node.op_type], labels)
+                if node.op_type == "Sigmoid":
+                    reading = Reading("sigmoid" if self._normalised(node) else "sigmoids", labels)
+                elif not self._is_of_all(node, operand):
+                    raise self._refused(
+                        node,
+                        "it makes probabilities of each of several groups of numbers",
+                        "it on all numbers of a row at once",
+                    )
                 tensors[node.output[0]] = tensors[node.input[0]]
             elif ends and node.op_type == "ArgMax":
                 reading = Reading(reading.link, tuple(range(max(2, len(tensors[node.input[0]].bias)))))
@@ -324,7 +351,7 @@ class _Graph:
                 tensors[node.output[0]] = tensors[encrypted_operands[0]]
             else:
                 tensors.update(zip(self.read_outputs(node), self._node(node, tensors), strict=True))
-        last = tensors.get(self.proto.graph.output[0].name)
+        last = tensors.get(self.proto.graph.output[0].name) if self.proto.graph.output else None
         if last is None:
             raise ProgramError("from_onnx: the model's output does not depend on its input; check how it was exported")
         self.layers.append(Layer(last.terms, last.bias))
@@ -332,6 +359,15 @@ class _Graph:
 
     def _following(self, node: Any) -> list[Any]:  # noqa: ANN401 - a node of onnx
         return [other for other in self.proto.graph.node if set(node.output) & set(other.input)]
+
+    def _normalised(self, node: Any) -> bool:  # noqa: ANN401 - a node of onnx
+        """Whether a node behind this one makes its numbers sum to 1."""
+        return any(one.op_type == "Normalizer" or self._normalised(one) for one in self._following(node))
+
+    def _is_of_all(self, node: Any, operand: _Tensor) -> bool:  # noqa: ANN401 - a node of onnx
+        """Whether a softmax makes all numbers of a row sum to 1, and not each of several groups."""
+        given = self.evaluated(node, [np.zeros((1, *operand.shape), dtype=operand.kind)])[0].astype(float)
+        return abs((np.exp(given) if node.op_type == "LogSoftmax" else given).sum() - 1) < 1e-2
 
     def _only_ends_follow(self, node: Any) -> bool:  # noqa: ANN401 - a node of onnx
         """Whether nothing behind a node computes but what the client does."""
@@ -358,12 +394,21 @@ class _Graph:
         operands = [tensors.get(name) for name in node.input]
         held = [operand for operand in operands if operand is not None]
         op = node.op_type
+        if op == "PRelu" and len(held) == 1 and operands[0] is not None and self.constants[node.input[1]].size > 1:
+            return [self._rectified(node, held[0])]
+        public = [self.constants[name] for name in node.input if name and name not in tensors]
+        if op in (*ACTIVATIONS, "Pow") and len(held) == 1 and any(number.size > 1 for number in public):
+            squared = op == "Pow" and operands[0] is not None and bool(np.all(public[0] == 2))
+            if not squared:
+                raise self._refused(
+                    node, "it has a public number of its own for each of a row's", "one public number for all"
+                )
         if (op in ACTIVATIONS and len(held) == 1) or self._of_one_number(node, operands):
             return [self._activated(held[0], self._function(node, held[0]))]
         if len(held) == 2 and op == "Mul" and node.input[0] == node.input[1]:
             return [self._activated(held[0], None)]
         if op == "Pow" and len(held) == 1:
-            if np.all(self.constants[node.input[1]] == 2):
+            if operands[0] is not None and np.all(self.constants[node.input[1]] == 2):
                 return [self._activated(held[0], None)]
             return [self._activated(held[0], self._function(node, held[0]))]
         if (op in ("Mul", "Div", "MatMul", "Gemm", "Conv") and len(held) != 1) or (op == "Div" and operands[0] is None):
@@ -452,6 +497,20 @@ class _Graph:
 
         return operand, function
 
+    def _rectified(self, node: Any, tensor: _Tensor) -> _Tensor:  # noqa: ANN401 - a node of onnx
+        """s x + (1 - s) max(x, 0), with a slope s for each number, or channel: a rectifier of one number and a matrix."""
+        try:
+            slope = np.broadcast_to(self.constants[node.input[1]], (1, *tensor.shape)).reshape(-1).astype(float)
+        except ValueError:
+            given = " x ".join(map(str, self.constants[node.input[1]].shape))
+            raise self._unusable(
+                node, f"its slopes are {given}, of rows of {' x '.join(map(str, tensor.shape))}"
+            ) from None
+        positive = self._activated(tensor, FUNCTIONS["relu"])
+        terms = {source: slope[:, None] * matrix for source, matrix in tensor.terms.items()}
+        (own,) = positive.terms
+        return replace(positive, terms={**terms, own: np.diag(1 - slope)}, bias=slope * tensor.bias)
+
     def _activated(self, tensor: _Tensor, function: Callable[[Floats], Floats] | None) -> _Tensor:
         self.layers.append(Layer(tensor.terms, tensor.bias, function, square=function is None))
         size = len(tensor.bias)
@@ -475,6 +534,10 @@ class _Graph:
         held = [place for place, operand in enumerate(operands) if operand is not None]
         first = operands[held[0]]
         assert first is not None
+        if any(prod(operand.shape) != len(operand.bias) for operand in operands if operand is not None):
+            raise self._refused(
+                node, "a node before it put other numbers in the place of rows", "nodes that leave axis 0 to the rows"
+            )
         zero = applied(held[0], np.zeros((1, len(first.bias))))
         shape = tuple(zero.shape[1:])
         offset = zero.reshape(-1).astype(float)
@@ -486,7 +549,7 @@ class _Graph:
             operand = operands[place]
             assert operand is not None
             size = len(operand.bias)
-            if size * len(offset) > MOST_WEIGHTS:
+            if size * len(offset) > MOST_NUMBERS:
                 raise self._refused(
                     node,
                     f"it is a matrix of {len(offset)} x {size}",
@@ -507,20 +570,11 @@ class _Graph:
         return _Tensor(terms, bias, shape, zero.dtype)
 
     def _linear_classifier(self, node: Any, tensor: _Tensor) -> tuple[Network, Reading]:  # noqa: ANN401 - a node of onnx
-        from onnx import helper
-
-        own = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-        bias = np.asarray(own["intercepts"], dtype=float)
-        matrix = np.asarray(own["coefficients"], dtype=float).reshape(len(bias), -1)
-        labels = _labels(own)
-        if len(labels) == 2 and len(bias) == 2:
-            matrix, bias = matrix[1:] - matrix[:1], bias[1:] - bias[:1]
-        links: dict[str, Link] = {"SOFTMAX": "softmax", "LOGISTIC": "sigmoid"}
-        transform = bytes(own.get("post_transform", b"NONE")).decode()
+        matrix, bias, reading = linear_classifier(node, len(tensor.bias), normalised=self._normalised(node))
         self.layers.append(
             Layer({source: matrix @ m for source, m in tensor.terms.items()}, matrix @ tensor.bias + bias)
         )
-        return Network(_read_by_the_last(self.layers), self.sizes[0]), Reading(links.get(transform, "identity"), labels)
+        return Network(_read_by_the_last(self.layers), self.sizes[0]), reading
 
 
 def _read_by_the_last(layers: Sequence[Layer]) -> tuple[Layer, ...]:
@@ -551,67 +605,6 @@ def _without_maps(proto: Any) -> Any:  # noqa: ANN401 - onnx has no types
     return own
 
 
-def _labels(own: dict[str, Any]) -> tuple[Any, ...]:
-    texts = [text.decode() for text in own.get("classlabels_strings", [])]
-    numbers = own.get("classlabels_int64s", own.get("classlabels_ints", []))
-    return tuple(texts or [int(number) for number in numbers])
-
-
-def _trees(node: Any, features: int) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a node of onnx
-    """TreeEnsembleClassifier and TreeEnsembleRegressor of ai.onnx.ml."""
-    from onnx import helper
-
-    own = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-    classifier = node.op_type == "TreeEnsembleClassifier"
-    if node.op_type not in ("TreeEnsembleClassifier", "TreeEnsembleRegressor"):
-        raise ProgramError(
-            f"from_onnx: {node.op_type}; export the model as TreeEnsembleClassifier or TreeEnsembleRegressor of ai.onnx.ml"
-        )
-    kind = "class" if classifier else "target"
-    modes = [mode.decode() for mode in own["nodes_modes"]]
-    other = set(modes) - {"BRANCH_LEQ", "BRANCH_LT", "LEAF"}
-    if other:
-        raise ProgramError(f"from_onnx: {node.op_type} with nodes of {other.pop()}; use BRANCH_LEQ or BRANCH_LT")
-    places = np.asarray(own[f"{kind}_ids"])
-    labels = _labels(own) if classifier else ()
-    single = classifier and len(labels) == 2 and len(set(places.tolist())) == 1
-    outputs = 1 if single else len(labels) or int(own.get("n_targets", 1))
-    tree_of, node_of = np.asarray(own["nodes_treeids"]), np.asarray(own["nodes_nodeids"])
-    weight_tree = np.asarray(own[f"{kind}_treeids"])
-    weight_node, weights = np.asarray(own[f"{kind}_nodeids"]), np.asarray(own[f"{kind}_weights"], dtype=float)
-    thresholds = np.asarray(own["nodes_values"], dtype=np.float32)
-    below = np.nextafter(thresholds, np.float32(-np.inf))
-    thresholds = np.where(np.asarray(modes) == "BRANCH_LT", below, thresholds).astype(float)
-    trees = []
-    for number in sorted(set(tree_of.tolist())):
-        mine = tree_of == number
-        index = {int(node): at for at, node in enumerate(node_of[mine])}
-        leaf = np.asarray(modes)[mine] == "LEAF"
-        left, right = (
-            np.asarray([index.get(int(child), 0) for child in np.asarray(own[f"nodes_{side}nodeids"])[mine]])
-            for side in ("true", "false")
-        )
-        values = np.zeros((int(mine.sum()), outputs))
-        for at in np.flatnonzero(weight_tree == number):
-            values[index[int(weight_node[at])], 0 if single else int(places[at])] += weights[at]
-        feature = np.where(leaf, -1, np.asarray(own["nodes_featureids"])[mine])
-        trees.append(Tree(feature, thresholds[mine], left, right, values))
-    base = np.zeros(outputs)
-    if own.get("base_values") is not None:
-        base = base + np.asarray(own["base_values"], dtype=float)[-outputs:]
-    scale = 1.0
-    if bytes(own.get("aggregate_function", b"SUM")) == b"AVERAGE":
-        scale = 1 / len(trees)
-    ensemble = Ensemble(tuple(trees), base, features, scale, single=True)
-    if not classifier:
-        return ensemble, Reading()
-    transform = bytes(own.get("post_transform", b"NONE")).decode()
-    links: dict[str, Link] = {"SOFTMAX": "softmax", "LOGISTIC": "sigmoid", "NONE": "normalise"}
-    if transform not in links:
-        raise ProgramError(f"from_onnx: post_transform {transform}; use NONE, LOGISTIC or SOFTMAX")
-    return ensemble, Reading(links[transform], labels, 0.5 if single and transform == "NONE" else 0.0)
-
-
 def _expect_same(graph: _Graph, core: Core, reading: Reading, rows: Floats) -> None:
     """Refuses a model whose own outputs are not those of what was read from it."""
     few = rows[:50]
@@ -624,12 +617,12 @@ def _expect_same(graph: _Graph, core: Core, reading: Reading, rows: Floats) -> N
         if reading.link == "softmax":
             ours = reading.probabilities(found)
             own = np.exp(own) if (own <= 0).all() else own
-        elif reading.link == "sigmoid":
-            ours = 1 / (1 + np.exp(-found))
+        elif reading.link in ("sigmoid", "sigmoids"):
+            ours = sigmoid(found)
         own = own.reshape(len(few), -1)
         differing = np.abs(ours - own).max(axis=1) > 1e-3 * (np.abs(own).max() + 1e-6)
     if np.mean(differing) > 0.02:
         raise ProgramError(
             f"from_onnx: for row {int(np.argmax(differing))} the model gives {own[int(np.argmax(differing))]}, and its nodes as they "
-            "are read give something else; an operator treats rows by their place: export the model with an open number of rows"
+            "are read give something else; a Cast to integers rounds them, or an operator treats rows by their place: export the model with an open number of rows"
         )

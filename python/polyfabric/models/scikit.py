@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
@@ -34,9 +35,17 @@ FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassif
 BOOSTED = ("GradientBoostingClassifier", "GradientBoostingRegressor")
 HISTOGRAMS = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 XGBOOST = ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")
+XGBOOST_LINKS: dict[str, Link] = {
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "exp"),
+    **dict.fromkeys(("reg:logistic", "binary:logistic"), "sigmoid"),
+}
+"""Of its regressors by objective, where a sum of trees is not the prediction itself."""
 PERCEPTRONS = ("MLPClassifier", "MLPRegressor")
 SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
 PROJECTIONS = ("PCA", "TruncatedSVD", "IncrementalPCA")
+
+LINKS: dict[str, Link] = {"log_loss": "sigmoid", "modified_huber": "clip"}
+"""Of a linear classifier by its loss, where it gives probabilities."""
 
 SUPPORTED = (
     *LINEAR_REGRESSORS,
@@ -71,6 +80,9 @@ INSTEAD = {
     "CatBoostClassifier": "HistGradientBoostingClassifier",
 }
 """What does the work of a class that is not supported."""
+
+_CELLS = 1 << 22
+"""Numbers that thresholds are looked for with at a time."""
 
 
 def from_sklearn(
@@ -108,30 +120,36 @@ def from_sklearn(
     if name not in SUPPORTED:
         remedy = INSTEAD.get(name, f"one of {', '.join(SUPPORTED)}")
         raise ProgramError(f"from_sklearn: {name} is not computed on encrypted data; train {remedy}")
-    data = _table(rows)
+    given = getattr(model, "feature_names_in_", None)
+    names = None if given is None else [*map(str, given)]
+    data = _table(rows, names)
     try:
         core, reading = _reader(name)(own)
-    except AttributeError as problem:
-        if "object has no attribute" in str(problem) and not _is_fitted(own):
+    except AttributeError:
+        if not _is_fitted(own):
             raise InputError(f"from_sklearn: {name} is not fitted; call fit(X, y) first") from None
         raise
     expect_classes(reading)
-    for step in reversed(transformers):
-        core = _after(step, core)
-    wanted = core.inputs if isinstance(core, Network) else core.features
-    if data.shape[1] != wanted:
-        raise InputError(
-            f"from_sklearn: the rows have {data.shape[1]} columns, but {name} was fitted on {wanted}; give these"
-        )
-    if isinstance(core, Ensemble):
-        core = _with_base(core, own, transformers, data)
-    _expect_same(name, core, reading, model, data)
-    options = Options(bits, value_bits, degree, margin, batch)
-    return encrypted(name, core, reading, data, options)
+    with warnings.catch_warnings():
+        # Of names of columns, which the table has been held against.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        for step in reversed(transformers):
+            core = _after(step, core)
+        wanted = core.inputs if isinstance(core, Network) else core.features
+        if data.shape[1] != wanted:
+            raise InputError(
+                f"from_sklearn: the rows have {data.shape[1]} columns, but {name} was fitted on {wanted}; give these"
+            )
+        if isinstance(core, Ensemble):
+            core = _with_base(core, own, transformers, data)
+        _expect_same(name, core, reading, model, data)
+    made = encrypted(name, core, reading, data, Options(bits, value_bits, degree, margin, batch))
+    made.names = names
+    return made
 
 
-def _table(rows: object) -> Floats:
-    data = table("from_sklearn", rows)
+def _table(rows: object, names: list[str] | None) -> Floats:
+    data = table("from_sklearn", rows, names)
     if data.ndim != 2 or len(data) < 2:
         raise InputError(
             f"from_sklearn: the rows are an array of {' x '.join(map(str, data.shape)) or 'no dimension'}; give the training data, rows x features"
@@ -189,38 +207,73 @@ def _after(step: Any, core: Core) -> Core:  # noqa: ANN401 - a fitted transforme
         raise ProgramError(
             f"from_sklearn: trees on the mixed features of a {type(step).__name__}; let the client apply it before encryption"
         )
-    scale = np.diag(matrix)
-    trees = [
-        replace(
-            tree,
-            threshold=np.where(
-                tree.feature >= 0,
-                (tree.threshold - shift[np.maximum(tree.feature, 0)]) / scale[np.maximum(tree.feature, 0)],
-                tree.threshold,
-            ),
-        )
-        for tree in core.trees
-    ]
-    return replace(core, trees=tuple(trees))
+    thresholds = _unscaled(step, core, shift, np.diag(matrix))
+    ends = np.cumsum([len(tree.feature) for tree in core.trees])[:-1]
+    own = zip(core.trees, np.split(thresholds, ends), strict=True)
+    return replace(core, trees=tuple(replace(tree, threshold=found) for tree, found in own), single=False)
+
+
+def _unscaled(step: Any, core: Ensemble, shift: Floats, scale: Floats) -> Floats:  # noqa: ANN401 - a fitted scaler
+    """The thresholds of all nodes for features that `step`, by the feature's number scale * number + shift, has not transformed yet: the greatest
+    numbers that it does not bring beyond them. By halving, since libraries put thresholds on the training data's own numbers, which roundings would
+    bring to the other side."""
+    features = np.concatenate([tree.feature for tree in core.trees])
+    thresholds = np.concatenate([tree.threshold for tree in core.trees]).astype(float)
+    asked = np.flatnonzero((features >= 0) & np.isfinite(thresholds))
+    for part in np.array_split(asked, -(-len(asked) * len(shift) // _CELLS) or 1):
+        feature, threshold = features[part], thresholds[part]
+
+        def beyond(numbers: Floats, feature: Any = feature, threshold: Any = threshold) -> NDArray[np.bool_]:  # noqa: ANN401 - arrays
+            rows = np.zeros((len(numbers), len(shift)))
+            rows[np.arange(len(rows)), feature] = numbers
+            within: NDArray[np.bool_] = core.rounded(step.transform(rows)[np.arange(len(rows)), feature]) > threshold
+            return within
+
+        middle = (threshold - shift[feature]) / scale[feature]
+        room = 2.0**-20 * (np.abs(middle) + np.abs(threshold / scale[feature])) + np.finfo(float).tiny
+        low, high = middle - room, middle + room
+        while len(part) and (outside := beyond(low) | ~beyond(high)).any():
+            room = np.where(outside, 2 * room, room)
+            low, high = middle - room, middle + room
+        while ((low < (middle := low + (high - low) / 2)) & (middle < high)).any():
+            over = beyond(middle)
+            low, high = np.where(over, low, middle), np.where(over, middle, high)
+        thresholds[part] = low
+    return thresholds
 
 
 def _with_base(core: Ensemble, own: Any, transformers: list[Any], rows: Floats) -> Ensemble:  # noqa: ANN401 - any estimator
-    """`core` with what the library adds to the sum of its trees: the same for every row, or refused by the comparison that follows."""
+    """`core` with what the library adds to the sum of its trees: the same for every row, or refused."""
     name = type(own).__name__
     if name in (*TREES, *FORESTS):
         return core
-    first = rows[:1]
+    given = rows
     for step in transformers:
-        first = step.transform(first)
+        given = step.transform(given)
     if name in XGBOOST:
-        scores = own.predict(first, output_margin=True)
+        scores = own.predict(given, output_margin=True)
     elif hasattr(own, "decision_function"):
-        scores = own.decision_function(first)
+        scores = own.decision_function(given)
     else:
-        scores = own.predict(first)
+        scores = own.predict(given)
         if getattr(own, "loss", "") in ("poisson", "gamma"):
             scores = np.log(scores)
-    return replace(core, base=np.asarray(scores, dtype=float).reshape(-1) - core.scores(rows[:1])[0])
+    scores = np.asarray(scores, dtype=float).reshape(len(rows), -1)
+    whole = replace(core, base=np.median(scores - core.scores(rows), axis=0))
+    ours = whole.scores(rows)
+    differing = (np.abs(ours - scores) > 1e-4 * (float(np.ptp(scores)) or 1.0)).any(axis=1)
+    _expect_few(name, "has the score", differing, scores, ours)
+    return whole
+
+
+def _expect_few(name: str, does: str, differing: NDArray[np.bool_], own: NDArray[Any], ours: NDArray[Any]) -> None:
+    """Refuses a model that differs from what was read of it in more rows than those on a boundary, which may fall to either side by a rounding."""
+    if np.mean(differing) > 0.002:
+        row = int(np.argwhere(differing)[0][0])
+        raise ProgramError(
+            f"from_sklearn: {name} {does} {own[row]} for row {row}, and its parameters as they are read give {ours[row]}; this "
+            "version or option of it is not supported: train it with constant initial predictions and no missing values or categories"
+        )
 
 
 def _expect_same(name: str, core: Core, reading: Reading, model: Any, rows: Floats) -> None:  # noqa: ANN401 - any estimator
@@ -235,13 +288,7 @@ def _expect_same(name: str, core: Core, reading: Reading, model: Any, rows: Floa
         differing = np.abs(ours - own.reshape(ours.shape)) > 1e-4 * width
     else:
         differing = (ours != own) & ~reading.is_open(scores)
-    # Rows on a boundary may fall to either side by a rounding.
-    if np.mean(differing) > 0.002:
-        row = int(np.argwhere(differing)[0][0])
-        raise ProgramError(
-            f"from_sklearn: {name} predicts {own[row]} for row {row}, and its parameters as they are read give {ours[row]}; this "
-            "version or option of it is not supported: train it with constant initial predictions and no missing values or categories"
-        )
+    _expect_few(name, "predicts", differing, own, ours)
 
 
 # -- readers --------------------------------------------------------------------------------------------------------
@@ -300,8 +347,8 @@ def _linear_classifier(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 -
     if name.startswith("LogisticRegression") or name == "LinearDiscriminantAnalysis":
         by_class = len(labels) == 2 or getattr(model, "solver", "") == "liblinear"
         link = "sigmoid" if by_class else "softmax"
-    elif getattr(model, "loss", "") == "log_loss":
-        link = "sigmoid"
+    else:
+        link = LINKS.get(getattr(model, "loss", ""), "identity")
     return _one_matrix(model.coef_, model.intercept_), Reading(link, labels)
 
 
@@ -326,7 +373,7 @@ def _neighbours(model: Any) -> tuple[Network, Reading]:  # noqa: ANN401 - a fitt
             f"from_sklearn: KNeighborsClassifier with weights={model.weights!r} and metric={model.effective_metric_!r}; "
             "use weights='uniform' and the Euclidean metric"
         )
-    points = np.asarray(model._fit_X, dtype=float)
+    points = _dense(model._fit_X)
     labels = np.asarray(_labels(model))[np.asarray(model._y).reshape(-1)]
     # |t - x|² less |x|², which is the same for every training row t.
     network = _one_matrix(-2 * points, (points**2).sum(axis=1))
@@ -382,6 +429,8 @@ def _margins(model: Any, outputs: int) -> Reading:  # noqa: ANN401 - a fitted mo
     """How the sums of boosted trees are read."""
     if not hasattr(model, "classes_"):
         return Reading("exp" if getattr(model, "loss", "") in ("poisson", "gamma") else "identity")
+    if getattr(model, "loss", "") == "exponential":
+        return Reading("half-logit", _labels(model))
     return Reading("sigmoid" if outputs == 1 else "softmax", _labels(model))
 
 
@@ -410,12 +459,15 @@ def _histograms(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fit
 
 
 def _xgboost(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted model
-    learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
+    whole, best = model.get_booster(), getattr(model, "best_iteration", None)
+    learner = json.loads(bytes(whole.save_raw("json")))["learner"]
+    if learner["gradient_booster"].get("name") != "gbtree":
+        name = learner["gradient_booster"].get("name")
+        raise ProgramError(f"from_sklearn: {type(model).__name__} with booster={name!r}; use booster='gbtree'")
+    if best is not None:
+        # After an early stop it predicts by the rounds up to the best.
+        learner = json.loads(bytes(whole[: best + 1].save_raw("json")))["learner"]
     booster = learner["gradient_booster"]
-    if "model" not in booster:
-        raise ProgramError(
-            f"from_sklearn: {type(model).__name__} with booster={booster.get('name')!r}; use booster='gbtree'"
-        )
     information = booster["model"]["tree_info"]
     outputs = max(information) + 1
     trees = []
@@ -423,6 +475,10 @@ def _xgboost(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted
         if any(own.get("split_type", ())):
             raise ProgramError(
                 f"from_sklearn: {type(model).__name__} has categorical features; encode them as numbers before it is fitted"
+            )
+        if int(own["tree_param"].get("size_leaf_vector") or 1) > 1:
+            raise ProgramError(
+                f"from_sklearn: {type(model).__name__} has trees of several outputs each; use multi_strategy='one_output_per_tree'"
             )
         left = np.asarray(own["left_children"])
         conditions = np.asarray(own["split_conditions"], dtype=np.float32)
@@ -440,5 +496,7 @@ def _xgboost(model: Any) -> tuple[Ensemble, Reading]:  # noqa: ANN401 - a fitted
     ensemble = Ensemble(tuple(trees), np.zeros(outputs), int(model.n_features_in_), single=True)
     objective = learner["objective"]["name"]
     if not hasattr(model, "classes_"):
-        return ensemble, Reading("exp" if objective in ("count:poisson", "reg:gamma", "reg:tweedie") else "identity")
+        return ensemble, Reading(XGBOOST_LINKS.get(objective, "identity"))
+    if objective in ("binary:hinge", "binary:logitraw"):
+        return ensemble, Reading("identity", _labels(model), 0.5 if objective == "binary:logitraw" else 0.0)
     return ensemble, _margins(model, outputs)

@@ -33,7 +33,12 @@ LIKELY = -20.0
 def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
     """The set called `name`; under 128 bits of security with a warning."""
     parameters = _native.Parameters.named(name)
-    if warn and parameters.security_warning is not None:
+    return warned(parameters) if warn else parameters
+
+
+def warned(parameters: _native.Parameters) -> _native.Parameters:
+    """The set; under 128 bits of security with a warning."""
+    if parameters.security_warning is not None:
         warn_user(parameters.security_warning, SecurityWarning)
     return parameters
 

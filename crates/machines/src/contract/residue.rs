@@ -1,8 +1,9 @@
 //! Machines that execute programs on residue polynomials.
 
+use super::estimate::Estimate;
 use super::options::{Given, check};
 use super::rounds::MappedBody;
-use super::{Family, MachineError, Mapper, Programs};
+use super::{Described, MachineError};
 use crate::audit::residue::{Meaning, audit};
 use crate::audit::same_resources;
 use crate::engine::description::Description;
@@ -10,7 +11,6 @@ use crate::engine::list::{EventList, Source};
 use crate::engine::report::{SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Schedule, Traffic as Class};
 use crate::engine::trace::{Trace, TraceOptions, trace};
-use crate::registry;
 use crate::rns::leaf::Leaf;
 use crate::rns::rounds::SharedKeys;
 use crate::rns::traffic::Traffic;
@@ -222,13 +222,13 @@ impl Simulated {
 /// # Errors
 /// [`MachineError::Audit`] with the first difference.
 pub fn hold(
-    machine: &Description,
+    machine: &Described,
     program: &KernelProgram,
     options: &Given,
     meaning: &dyn Meaning,
     events: &dyn EventList,
 ) -> Result<(), MachineError> {
-    let own = mapper(machine, &program.name)?.1.resources(machine, program, options)?;
+    let own = machine.residue(&program.name)?.resources(machine, program, options)?;
     let held = same_resources(&own, events.resources()).and_then(|()| audit(program, events, meaning));
     held.map_err(|cause| MachineError::Audit {
         program: program.name.to_string(),
@@ -239,7 +239,7 @@ pub fn hold(
 
 /// Holds what was mapped against `program` and `machine`, and reports on it.
 fn simulated(
-    machine: &Description,
+    machine: &Described,
     program: &KernelProgram,
     parameters: &str,
     options: &Given,
@@ -257,7 +257,7 @@ fn simulated(
         },
         count => (count, "key switches"),
     };
-    let primary = mapper(machine, &program.name)?.1.primary();
+    let primary = machine.residue(&program.name)?.primary();
     let primary: Vec<String> = primary.iter().map(|&class| class.to_owned()).collect();
     let schedule = Source::List(&*events);
     let (name, primary) = (&*program.name, &*primary);
@@ -290,70 +290,36 @@ pub struct Group {
     pub instructions: u64,
 }
 
-/// Load of a program on a machine, by the order of its operations.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Estimate {
-    /// Cycles that each resource is at work, by its name.
-    pub loads: Vec<(&'static str, f64)>,
-    /// Cycles of the program.
-    pub cycles: f64,
-    /// Bytes of switching keys from memory.
-    pub hint_bytes: u64,
-    /// Bytes of switching keys if each came once.
-    pub hint_bytes_once: u64,
-    /// All other bytes to memory and from it.
-    pub other_bytes: u64,
-}
-
-impl Estimate {
-    /// The resource that is longest at work over the whole program.
-    pub fn busiest(&self) -> &'static str {
-        self.loads.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |(name, _)| name)
-    }
-}
-
-/// The mapper that the machine's file names, if programs like `program` run on it.
-pub(super) fn mapper(
-    machine: &Description,
-    program: &str,
-) -> Result<(&'static dyn Mapper, &'static dyn ResidueMachine), MachineError> {
-    let kind = registry::of(machine)?;
-    match kind.programs() {
-        Programs::Residue(mapper) => Ok((kind, mapper)),
-        other => Err(MachineError::family(machine, other.family(), program, Family::Residue)),
-    }
-}
-
 /// [`ResidueMachine::word_bits`] of `machine`; also whether its parts fit together.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
-pub fn word_bits(machine: &Description, program: &str) -> Result<u32, MachineError> {
-    mapper(machine, program)?.1.word_bits(machine)
+pub fn word_bits(machine: &Described, program: &str) -> Result<u32, MachineError> {
+    machine.residue(program)?.word_bits(machine)
 }
 
 /// [`ResidueMachine::bgv_lowering`] of `machine`.
 ///
 /// # Errors
 /// [`MachineError::Family`] for a machine of another family.
-pub fn bgv_lowering(machine: &Description, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
-    Ok(mapper(machine, program)?.1.bgv_lowering(machine, gadget))
+pub fn bgv_lowering(machine: &Described, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
+    Ok(machine.residue(program)?.bgv_lowering(machine, gadget))
 }
 
 /// [`ResidueMachine::ckks_lowering`] of `machine`.
 ///
 /// # Errors
 /// [`MachineError::Family`] for a machine of another family.
-pub fn ckks_lowering(machine: &Description, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
-    Ok(mapper(machine, program)?.1.ckks_lowering(machine, gadget))
+pub fn ckks_lowering(machine: &Described, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
+    Ok(machine.residue(program)?.ckks_lowering(machine, gadget))
 }
 
 /// [`ResidueMachine::estimate`] of `program` on `machine`.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
-pub fn estimate(machine: &Description, program: &KernelProgram) -> Result<Estimate, MachineError> {
-    mapper(machine, &program.name)?.1.estimate(machine, program)
+pub fn estimate(machine: &Described, program: &KernelProgram) -> Result<Estimate, MachineError> {
+    machine.residue(&program.name)?.estimate(machine, program)
 }
 
 /// Maps `program` onto `machine` with `options` of its kind, holds the schedule against both and reports on it.
@@ -361,13 +327,13 @@ pub fn estimate(machine: &Description, program: &KernelProgram) -> Result<Estima
 /// # Errors
 /// [`MachineError`] when the program or an option does not fit, or the schedule breaks a rule.
 pub fn map(
-    machine: &Description,
+    machine: &Described,
     program: &KernelProgram,
     parameters: &str,
     options: &Given,
 ) -> Result<Simulated, MachineError> {
-    let (kind, mapper) = mapper(machine, &program.name)?;
-    check(kind, machine, options)?;
+    let mapper = machine.residue(&program.name)?;
+    check(machine.mapped_by(), machine, options)?;
     let stage = cancel::stage("compiling", 0);
     let mapped = mapper.map(machine, program, options)?;
     drop(stage);
@@ -379,13 +345,13 @@ pub fn map(
 /// # Errors
 /// [`MachineError::Saved`] if the bytes are of another program, or the schedule breaks a rule.
 pub fn load(
-    machine: &Description,
+    machine: &Described,
     program: &KernelProgram,
     parameters: &str,
     options: &Given,
     bytes: &[u8],
 ) -> Result<Simulated, MachineError> {
-    let (kind, mapper) = mapper(machine, &program.name)?;
-    check(kind, machine, options)?;
+    let mapper = machine.residue(&program.name)?;
+    check(machine.mapped_by(), machine, options)?;
     simulated(machine, program, parameters, options, mapper.load(machine, program, options, bytes)?)
 }

@@ -4,12 +4,10 @@
 //! rounds is a tree of loops over them, which the checker goes through as one. With all of its bodies ([`WholeRounds`]) a program is small enough for any
 //! schedule to be held against it, and to be carried out.
 
-use super::MachineError;
 use super::options::{Given, check as check_options};
-use super::residue::mapper;
+use super::{Described, MachineError};
 use crate::audit::residue::rounds::{BodyMeaning, HeldBody, audit_rounds, audit_whole, changes};
 use crate::audit::{AuditError, same_resources};
-use crate::engine::description::Description;
 use crate::engine::energy::{Energy, utilisation};
 use crate::engine::list::Source;
 use crate::engine::report::{SimulationError, SimulationReport, Subject};
@@ -78,7 +76,7 @@ pub struct Part {
 
 /// Maps the bodies of a program one by one.
 pub struct RoundsMapper {
-    machine: Description,
+    machine: Described,
     name: Arc<str>,
     parameters: String,
     options: Given,
@@ -124,13 +122,14 @@ impl RoundsMapper {
     /// # Errors
     /// [`MachineError`] if an option is wrong, or programs on residue polynomials do not run on the machine.
     pub fn new(
-        machine: &Description,
+        machine: &Described,
         name: &str,
         parameters: &str,
         options: &Given,
         rounds: Vec<Round>,
     ) -> Result<Self, MachineError> {
-        check_options(mapper(machine, name)?.0, machine, options)?;
+        machine.residue(name)?;
+        check_options(machine.mapped_by(), machine, options)?;
         Ok(Self {
             machine: machine.clone(),
             name: name.into(),
@@ -159,7 +158,7 @@ impl RoundsMapper {
     /// [`MachineError`] if it does not fit, or the machine's schedules do not repeat.
     pub fn body(&mut self, program: &Arc<KernelProgram>) -> Result<(), MachineError> {
         let number = self.bodies.len();
-        let (_, residue) = mapper(&self.machine, &program.name)?;
+        let residue = self.machine.residue(&program.name)?;
         for (_, round) in self.of_body(number) {
             let fits = round.check(&self.name, program);
             fits.map_err(|cause| MachineError::mapping(&self.machine, &self.name, cause))?;
@@ -228,7 +227,7 @@ impl RoundsMapper {
         let own = |body: usize, form: usize| self.bodies[body].forms[form].as_ref().map(|(own, _)| own.clone());
         let schedule = composed(resources, &order, own);
         audit_rounds(&order, &schedule, &self.held).map_err(|cause| self.failed(cause))?;
-        let primary = mapper(&self.machine, &self.name)?.1.primary();
+        let primary = self.machine.residue(&self.name)?.primary();
         let primary: Vec<String> = primary.iter().map(|&class| class.to_owned()).collect();
         let operations = order.iter().map(|&body| self.bodies[body].switches).sum();
         let subject = Subject {
@@ -262,7 +261,7 @@ impl RoundsMapper {
 
 /// A program's rounds on a machine with all of their bodies: other schedules can be held against it, and carried out.
 pub struct WholeRounds {
-    machine: Description,
+    machine: Described,
     rounds: Rounds,
     options: Given,
     bodies: Vec<Box<dyn MappedBody>>,
@@ -274,9 +273,9 @@ impl WholeRounds {
     ///
     /// # Errors
     /// [`MachineError`] if a body does not fit, the rounds are no program, or the machine's schedules do not repeat.
-    pub fn map(machine: &Description, rounds: Rounds, options: &Given) -> Result<Self, MachineError> {
-        let (kind, residue) = mapper(machine, &rounds.name)?;
-        check_options(kind, machine, options)?;
+    pub fn map(machine: &Described, rounds: Rounds, options: &Given) -> Result<Self, MachineError> {
+        let residue = machine.residue(&rounds.name)?;
+        check_options(machine.mapped_by(), machine, options)?;
         rounds.check().map_err(|cause| MachineError::mapping(machine, &rounds.name, cause))?;
         let mut keys = SharedKeys::default();
         let mut bodies = Vec::with_capacity(rounds.bodies.len());
@@ -311,7 +310,7 @@ impl WholeRounds {
     /// # Errors
     /// [`MachineError::Audit`] with the first difference.
     pub fn hold(&self, schedule: &Schedule) -> Result<(), MachineError> {
-        let (_, residue) = mapper(&self.machine, &self.rounds.name)?;
+        let residue = self.machine.residue(&self.rounds.name)?;
         let own = residue.resources(&self.machine, &self.rounds.bodies[0], &self.options)?;
         let bodies: Vec<&dyn BodyMeaning> = self.bodies.iter().map(|body| &**body as &dyn BodyMeaning).collect();
         let held =
@@ -334,7 +333,7 @@ impl WholeRounds {
         keys: &KeySet,
         inputs: &[&RnsPolynomial],
     ) -> Result<Vec<RnsPolynomial>, MachineError> {
-        let (_, residue) = mapper(&self.machine, &self.rounds.name)?;
+        let residue = self.machine.residue(&self.rounds.name)?;
         let bodies: Vec<&dyn MappedBody> = self.bodies.iter().map(|body| &**body).collect();
         residue.replay_rounds(&self.machine, &self.rounds, &bodies, schedule, keys, inputs)
     }

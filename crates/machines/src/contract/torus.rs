@@ -1,11 +1,10 @@
 //! Machines that execute programs on torus polynomials.
 
-use super::{Family, MachineError, Programs};
+use super::{Described, MachineError};
 use crate::audit::{Meaning, audit, same_resources};
 use crate::engine::description::{Description, DescriptionLiteral, FigureLiteral, Written};
 use crate::engine::report::{SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Schedule};
-use crate::registry;
 use crate::torus::figures::{STAGES, WIDTHS, fixed_point};
 use crate::torus::replay::{Replay, ReplayError};
 use crate::torus::widths::{Derived, Judge, Setting, derive};
@@ -125,20 +124,12 @@ pub struct Replayed {
     pub report: SimulationReport,
 }
 
-/// The mapper of `machine`, if programs like `program` run on it.
-fn mapper(machine: &Description, program: &str) -> Result<&'static dyn TorusMachine, MachineError> {
-    match registry::of(machine)?.programs() {
-        Programs::Torus(mapper) => Ok(mapper),
-        other => Err(MachineError::family(machine, other.family(), program, Family::Torus)),
-    }
-}
-
 /// [`TorusMachine::arithmetic`] of `machine`.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
-pub fn arithmetic(machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
-    mapper(machine, parameters.name())?.arithmetic(machine, parameters)
+pub fn arithmetic(machine: &Described, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
+    machine.torus(parameters.name())?.arithmetic(machine, parameters)
 }
 
 /// [`TorusMachine::lowering`] of `machine`.
@@ -146,19 +137,19 @@ pub fn arithmetic(machine: &Description, parameters: &Parameters) -> Result<Arit
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
 pub fn lowering(
-    machine: &Description,
+    machine: &Described,
     parameters: &Parameters,
     key_switch: KeySwitchOrder,
 ) -> Result<TfheLowering, MachineError> {
-    mapper(machine, parameters.name())?.lowering(machine, parameters, key_switch)
+    machine.torus(parameters.name())?.lowering(machine, parameters, key_switch)
 }
 
 /// [`TorusMachine::torus_bits`] of `machine`.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
-pub fn torus_bits(machine: &Description, program: &str) -> Result<u32, MachineError> {
-    mapper(machine, program)?.torus_bits(machine)
+pub fn torus_bits(machine: &Described, program: &str) -> Result<u32, MachineError> {
+    machine.torus(program)?.torus_bits(machine)
 }
 
 /// The widths that `machine` has for `parameters`, derived anew by `judge`.
@@ -166,12 +157,12 @@ pub fn torus_bits(machine: &Description, program: &str) -> Result<u32, MachineEr
 /// # Errors
 /// [`MachineError::Mapping`] for a set whose torus leaves no room; [`MachineError::Family`] for a machine of another family.
 pub fn derive_widths(
-    machine: &Description,
+    machine: &Described,
     parameters: &Parameters,
     judge: Judge,
     progress: &dyn Progress,
 ) -> Result<Derived, MachineError> {
-    let structure = mapper(machine, parameters.name())?.structure(machine)?;
+    let structure = machine.torus(parameters.name())?.structure(machine)?;
     let setting = Setting { structure, overflow_log2: machine.value("machine.arithmetic.overflow_log2")? };
     derive(parameters, judge, setting, progress)
         .map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))
@@ -181,7 +172,7 @@ pub fn derive_widths(
 ///
 /// # Errors
 /// [`MachineError::Mapping`] if it cannot be written as text.
-pub fn with_widths(machine: &Description, derived: &Derived) -> Result<String, MachineError> {
+pub fn with_widths(machine: &Described, derived: &Derived) -> Result<String, MachineError> {
     let mut literal: DescriptionLiteral = machine.literal().clone();
     let widths = derived.widths();
     let [key, forward, inverse, forward_twiddle, inverse_twiddle] = WIDTHS;
@@ -226,16 +217,16 @@ pub fn with_widths(machine: &Description, derived: &Derived) -> Result<String, M
 ///
 /// # Errors
 /// [`MachineError`] when the program does not fit.
-pub fn map(machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
+pub fn map(machine: &Described, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
     let _stage = cancel::stage("scheduling", 0);
-    mapper(machine, &program.name)?.map(machine, program)
+    machine.torus(&program.name)?.map(machine, program)
 }
 
 /// Maps `program` onto `machine`, checks the schedule and reports on it.
 ///
 /// # Errors
 /// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
-pub fn simulate(machine: &Description, program: &KernelProgram) -> Result<SimulationReport, MachineError> {
+pub fn simulate(machine: &Described, program: &KernelProgram) -> Result<SimulationReport, MachineError> {
     report(machine, program, &*map(machine, program)?)
 }
 
@@ -245,12 +236,12 @@ pub fn simulate(machine: &Description, program: &KernelProgram) -> Result<Simula
 /// # Errors
 /// [`MachineError::Audit`] with the first difference.
 pub fn hold(
-    machine: &Description,
+    machine: &Described,
     program: &KernelProgram,
     meaning: &dyn Meaning,
     schedule: &Schedule,
 ) -> Result<(), MachineError> {
-    let own = mapper(machine, &program.name)?.resources(machine, &program.parameters)?;
+    let own = machine.torus(&program.name)?.resources(machine, &program.parameters)?;
     let held = same_resources(&own, &schedule.resources).and_then(|()| audit(program, schedule, meaning));
     held.map_err(|cause| MachineError::Audit {
         program: program.name.to_string(),
@@ -264,7 +255,7 @@ pub fn hold(
 /// # Errors
 /// [`MachineError`] when the schedule breaks a rule or does not compute the program.
 pub fn report(
-    machine: &Description,
+    machine: &Described,
     program: &KernelProgram,
     mapped: &dyn MappedTorus,
 ) -> Result<SimulationReport, MachineError> {
@@ -299,7 +290,7 @@ pub fn report(
 /// # Errors
 /// [`MachineError`] when the program does not fit the machine, the key or the inputs, or the schedule is wrong.
 pub fn replay(
-    machine: &Description,
+    machine: &Described,
     program: &KernelProgram,
     key: &ServerKey<u32>,
     inputs: &BTreeMap<String, LweBatch<u32>>,

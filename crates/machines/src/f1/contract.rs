@@ -14,13 +14,14 @@ use super::stream::{encode, text};
 use super::translate::translate;
 use super::{reproduce, specs};
 use crate::audit::residue::Meaning;
+use crate::contract::estimate::Estimate;
 use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, seconds};
-use crate::contract::residue::{Estimate, Group, Instructed, MappedResidue, ResidueMachine};
-use crate::contract::{Machine, MachineError, Mapper, Programs};
+use crate::contract::residue::{Group, Instructed, MappedResidue, ResidueMachine};
+use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::Resources;
-use crate::reproduce::{Prediction, ReproduceError};
+use crate::reproduce::prediction::{Prediction, ReproduceError};
 use crate::rns::replay::{Given as Operands, replay};
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram};
 use polyfabric_program::rns::lowering::{Hoisting, Rescaling, RnsLowering, RotationOrder};
@@ -123,8 +124,8 @@ impl Machine for F1Machine {
         reproduce::PUBLISHED
     }
 
-    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        reproduce::predictions(progress)
+    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        reproduce::predictions(machine, progress)
     }
 }
 

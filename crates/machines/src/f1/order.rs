@@ -373,66 +373,85 @@ impl Task {
 impl Arranger<'_> {
     /// Appends the instructions of the operations `members`, the group of this number, to `order`.
     fn arrange(&mut self, group: u32, members: &[u32], operations: &[Operation], order: &mut Vec<u32>) {
-        let graph = self.graph;
-        let instructions = || members.iter().flat_map(|&m| operations[m as usize].instructions.clone());
         members.iter().for_each(|&member| self.group[member as usize] = group);
-        let inside = |this: &Self, index: u32| this.group[this.operation[index as usize] as usize] == group;
-        let reversed: Vec<u32> = instructions().collect();
-        let hinted = members.iter().any(|&m| operations[m as usize].hint.is_some());
+        let instructions: Vec<u32> =
+            members.iter().flat_map(|&member| operations[member as usize].instructions.clone()).collect();
+        let hinted = members.iter().any(|&member| operations[member as usize].hint.is_some());
         if !hinted {
-            reversed.iter().for_each(|&index| self.source[index as usize] = NONE);
+            instructions.iter().for_each(|&index| self.source[index as usize] = NONE);
         }
-        // Backwards: how many changes of limb or source follow in this group.
-        let mut last = 0;
-        for &index in reversed.iter().rev() {
-            let limb = graph.function(index as usize).limb();
-            let users = graph.users(index as usize).iter().filter(|&&user| inside(self, user));
-            let source = self.source[index as usize];
-            let changes = |user: usize| graph.function(user).limb() != limb || self.source[user] != source;
-            let after = |&user: &u32| self.stage[user as usize] + u32::from(changes(user as usize));
-            self.stage[index as usize] = users.map(after).max().unwrap_or(0);
-            last = last.max(self.stage[index as usize]);
-        }
-        for &index in &reversed {
-            self.stage[index as usize] = last - self.stage[index as usize];
-        }
-        let mut tasks = self.tasks(&reversed);
-        for &index in &reversed {
-            let own = self.task[index as usize];
-            // Sums are counted along their chain.
-            let operands = graph.operands(index as usize).iter().filter_map(|operand| operand.as_result());
-            let made = operands.filter(|&o| inside(self, o as u32) && self.task[o] == own);
-            let before = made.map(|operand| self.digit[operand]).max().unwrap_or(0);
-            self.digit[index as usize] = before + u32::from(graph.function(index as usize).unit() == UnitKind::Add);
-        }
-        // What is summed up comes just before its sum, and the sums of a chain one behind the other: of what is summed up first and transformed
-        // then, no more waits than the next sum wants.
-        let is_sum = |index: u32| graph.function(index as usize).unit() == UnitKind::Add;
-        for &index in reversed.iter().rev() {
-            let task = self.task[index as usize];
-            let users = graph.users(index as usize).iter();
-            let own = users.filter(|&&user| inside(self, user) && self.task[user as usize] == task);
-            let before = |&user: &u32| self.digit[user as usize] - u32::from(is_sum(index) && is_sum(user));
-            if let Some(first) = own.map(before).min() {
-                self.digit[index as usize] = first;
-            }
-        }
+        self.cut_into_stages(group, &instructions);
+        let mut tasks = self.tasks(&instructions);
+        self.count_digits(group, &instructions);
         let lanes = self.lanes(members, operations);
         match hinted {
             true => self.deal(&mut tasks, &lanes),
             false => self.deal_lanes(&mut tasks, &lanes),
         }
-        // In the order of the keys, as far as the dependencies between operations of the group allow. Of each task's instructions of a
-        // digit, so many have a key: there are no more digits than sums.
+        let keyed = self.keyed(&instructions, &tasks);
+        self.append(group, &keyed, order);
+    }
+
+    /// Whether an instruction is of an operation of that group.
+    fn is_in(&self, group: u32, index: usize) -> bool {
+        self.group[self.operation[index] as usize] == group
+    }
+
+    /// The stage of each of a group's instructions: as late as what follows allows.
+    fn cut_into_stages(&mut self, group: u32, instructions: &[u32]) {
+        let graph = self.graph;
+        // Backwards: how many changes of limb or source follow in this group.
+        let mut last = 0;
+        for &index in instructions.iter().rev() {
+            let index = index as usize;
+            let (limb, source) = (graph.function(index).limb(), self.source[index]);
+            let changes = |user: usize| graph.function(user).limb() != limb || self.source[user] != source;
+            let users = graph.users(index).iter().filter(|&&user| self.is_in(group, user as usize));
+            let after = |&user: &u32| self.stage[user as usize] + u32::from(changes(user as usize));
+            self.stage[index] = users.map(after).max().unwrap_or(0);
+            last = last.max(self.stage[index]);
+        }
+        for &index in instructions {
+            self.stage[index as usize] = last - self.stage[index as usize];
+        }
+    }
+
+    /// The digit of each of a group's instructions, which are in tasks: its place along the chain of sums of its task.
+    fn count_digits(&mut self, group: u32, instructions: &[u32]) {
+        let graph = self.graph;
+        let is_sum = |index: u32| graph.function(index as usize).unit() == UnitKind::Add;
+        for &index in instructions {
+            let own = self.task[index as usize];
+            let operands = graph.operands(index as usize).iter().filter_map(|operand| operand.as_result());
+            let made = operands.filter(|&operand| self.is_in(group, operand) && self.task[operand] == own);
+            let before = made.map(|operand| self.digit[operand]).max().unwrap_or(0);
+            self.digit[index as usize] = before + u32::from(is_sum(index));
+        }
+        // What is summed up comes just before its sum, and the sums of a chain one behind the other: of what is summed up first and transformed
+        // then, no more waits than the next sum wants.
+        for &index in instructions.iter().rev() {
+            let task = self.task[index as usize];
+            let users = graph.users(index as usize).iter();
+            let own = users.filter(|&&user| self.is_in(group, user as usize) && self.task[user as usize] == task);
+            let before = |&user: &u32| self.digit[user as usize] - u32::from(is_sum(index) && is_sum(user));
+            if let Some(first) = own.map(before).min() {
+                self.digit[index as usize] = first;
+            }
+        }
+    }
+
+    /// A group's instructions by the order that their tasks want, dependencies apart. Each has its task's cluster then.
+    fn keyed(&mut self, instructions: &[u32], tasks: &[Task]) -> Vec<u32> {
+        // Of each task's instructions of a digit, so many have a key: there are no more digits than sums.
         let mut first = 0;
         let mut starts: Vec<u32> = Vec::with_capacity(tasks.len());
-        for task in &tasks {
+        for task in tasks {
             starts.push(first);
             first += task.load[UnitKind::Add as usize] + 1;
         }
         let mut steps = vec![0_u32; first as usize];
-        let mut keys = Vec::with_capacity(reversed.len());
-        for &index in &reversed {
+        let mut keys = Vec::with_capacity(instructions.len());
+        for &index in instructions {
             let number = self.task[index as usize] as usize;
             let task = tasks[number];
             self.home[index as usize] = task.cluster as u16;
@@ -443,10 +462,16 @@ impl Arranger<'_> {
             keys.push((task.half(), [task.round, task.depth, digit, *step, turn, index]));
         }
         keys.sort_unstable();
+        keys.into_iter().map(|(_, [.., index])| index).collect()
+    }
+
+    /// Appends a group's instructions to `order` as they are `keyed`, as far as the dependencies between operations of the group allow.
+    fn append(&mut self, group: u32, keyed: &[u32], order: &mut Vec<u32>) {
+        let graph = self.graph;
         let mut ready: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
-        for (place, &(_, [.., index])) in (0..).zip(&keys) {
+        for (place, &index) in (0..).zip(keyed) {
             let makers = graph.distinct_operands(index as usize).iter().filter_map(|operand| operand.as_result());
-            let count = makers.filter(|&maker| inside(self, maker as u32)).count() as u32;
+            let count = makers.filter(|&maker| self.is_in(group, maker)).count() as u32;
             (self.place[index as usize], self.waits[index as usize]) = (place, count);
             if count == 0 {
                 ready.push(Reverse(place));
@@ -454,7 +479,7 @@ impl Arranger<'_> {
         }
         while let Some(Reverse(place)) = ready.pop() {
             cancel::check();
-            let (_, [.., index]) = keys[place as usize];
+            let index = keyed[place as usize];
             order.push(index);
             // Those of later groups wait for nobody yet.
             for &user in graph.users(index as usize) {

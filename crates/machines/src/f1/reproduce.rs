@@ -5,10 +5,8 @@ use super::contract::lowering;
 use super::graph::UnitKind;
 use super::machine::{F1, WORD_BYTES};
 use super::stream::encode;
-use crate::contract::MachineError;
-use crate::engine::description::Description;
-use crate::registry;
-use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::contract::{Described, MachineError};
+use crate::reproduce::prediction::{Basis, Collector, Prediction, ReproduceError, RowFailure};
 use crate::rns::leaf::Leaf;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::primes::PrimeClass;
@@ -24,8 +22,6 @@ use std::collections::BTreeSet;
 
 /// What the paper published.
 pub const PUBLISHED: &str = include_str!("../../../../figures/f1.toml");
-
-const PAPER: &str = "f1";
 
 /// log2 N of table 4, limbs of a ciphertext beside the special one (log Q of 109, 218 and 438 bits in words of 32), and key switches of
 /// each: so many that memory, which brings every ciphertext once, is not in the way; as many again take what the table states.
@@ -62,7 +58,7 @@ const SPECIAL_PRIME: (&str, Option<&str>) = (
 );
 
 struct Bench<'a> {
-    description: Description,
+    description: Described,
     figures: F1,
     table: Collector<'a>,
 }
@@ -71,13 +67,17 @@ struct Bench<'a> {
 ///
 /// # Errors
 /// [`ReproduceError`] when the machine's own file is wrong. A number that cannot be computed is a row that says why.
-pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-    predictions_of(&SIZES, progress)
+pub fn predictions(machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+    predictions_of(machine, &SIZES, progress)
 }
 
 /// The same, of table 4 its rows of `sizes`.
-fn predictions_of(sizes: &[Size], progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-    let description = registry::description(PAPER)?;
+fn predictions_of(
+    machine: &Described,
+    sizes: &[Size],
+    progress: &dyn Progress,
+) -> Result<Vec<Prediction>, ReproduceError> {
+    let description = machine.clone();
     let figures = F1::new(&description).map_err(MachineError::from)?;
     let mut bench = Bench { description, figures, table: Collector::new(STEPS, progress) };
     bench.table_2();
@@ -387,13 +387,18 @@ impl Bench<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::{Kind, Row, standing};
+    use crate::registry::description;
+    use crate::reproduce::prediction::Kind;
+    use crate::reproduce::{Row, standing};
     use polyfabric_runtime::NoProgress;
+
+    const PAPER: &str = "f1";
 
     /// With table 4 at its smallest size: all of them take forty seconds.
     #[test]
     fn it_meets_what_it_is_held_to() {
-        let numbers = predictions_of(&SIZES[..1], &NoProgress).expect("the project's machine");
+        let numbers = predictions_of(&description(PAPER).expect("its file"), &SIZES[..1], &NoProgress)
+            .expect("the project's machine");
         let failed = numbers.iter().find(|number| number.failure.is_some() || number.value.is_none());
         assert!(failed.is_none(), "{failed:?}");
         let rows = standing(PAPER, &numbers);

@@ -4,13 +4,11 @@
 use super::machine::{Fpt, Shape};
 use super::resources::{Products, Transform, dsp, key_buffer_bits};
 use super::{Mapped, map};
-use crate::contract::MachineError;
+use crate::contract::{Described, MachineError};
 use crate::engine::checker::check;
-use crate::engine::description::Description;
 use crate::engine::report::SimulationError;
 use crate::engine::totals::Totals;
-use crate::registry;
-use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::reproduce::prediction::{Basis, Collector, Prediction, ReproduceError, RowFailure};
 use crate::torus::widths::{Derived, Format, Judge, Setting, derive};
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_program::tfhe::builtin;
@@ -51,7 +49,7 @@ const HOST: (&str, Option<&str>) = (
 );
 
 struct Bench<'a> {
-    description: Description,
+    description: Described,
     machine: Fpt,
     /// DSP blocks of each set's pipeline.
     blocks: Vec<u64>,
@@ -76,9 +74,9 @@ impl Timed {
 ///
 /// # Errors
 /// [`ReproduceError`] when the machine's own file is wrong. A number that cannot be computed is a row that says why.
-pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+pub fn predictions(machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
     // Times do not depend on the widths but by the key's bytes: as printed.
-    let description = registry::choose(&registry::description(PAPER)?, &[("widths", "printed")])?;
+    let description = machine.choose(&[("widths", "printed")])?;
     let machine = Fpt::new(&description).map_err(MachineError::from)?;
     let mut bench =
         Bench { description, machine, blocks: Vec::new(), table: Collector::new(STEPS, progress), progress };
@@ -273,7 +271,9 @@ impl Bench<'_> {
         );
         self.add(format!("table4.{name}.dsp"), count.total() as f64, &Basis::IDENTITY, "that of table 3");
         if name == "I" {
-            let derived = registry::description(PAPER)
+            let derived = self
+                .description
+                .choose(&[("widths", "derived")])
                 .and_then(|own| Ok(Fpt::new(&own)?))
                 .map(|own| dsp(&own, shape).total() as f64)
                 .map_err(failed);
@@ -500,12 +500,17 @@ fn lsb_reason(derived: &Derived, format: &Format) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::{Kind, standing};
+    use crate::reproduce::prediction::Kind;
+    use crate::reproduce::standing;
     use polyfabric_runtime::NoProgress;
 
     #[test]
     fn it_meets_what_it_is_held_to() {
-        let rows = standing(PAPER, &predictions(&NoProgress).expect("every table can be computed"));
+        let rows = standing(
+            PAPER,
+            &predictions(&crate::registry::description(PAPER).expect("its file"), &NoProgress)
+                .expect("every table can be computed"),
+        );
         let deviation = |table: &str, cell: &str| {
             let row = rows.iter().find(|row| row.table == table && row.cell.starts_with(cell));
             let row = row.unwrap_or_else(|| panic!("{table}: {cell}"));

@@ -4,16 +4,16 @@
 use super::machine::{Balance, Fpt};
 use super::software::Action;
 use super::{Mapped, map};
+use crate::contract::Described;
 use crate::contract::torus;
 use crate::engine::checker::{check, check_every_round};
-use crate::engine::description::Description;
 use crate::engine::schedule::Schedule;
 use crate::torus::test_support::{Scene, each_event, lookups, network, parameters, shape};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
 
-fn description() -> Description {
+fn description() -> Described {
     crate::description("fpt").expect("the built-in file is right")
 }
 

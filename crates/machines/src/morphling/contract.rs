@@ -7,10 +7,10 @@ use super::replay::replay;
 use super::{Mapped, map, reproduce, specs};
 use crate::audit::Meaning;
 use crate::contract::torus::{MappedTorus, TorusMachine};
-use crate::contract::{Machine, MachineError, Mapper, Programs};
+use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
-use crate::reproduce::{Prediction, ReproduceError};
+use crate::reproduce::prediction::{Prediction, ReproduceError};
 use crate::torus::replay::{Replay, ReplayError};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
@@ -36,8 +36,8 @@ impl Machine for MorphlingKind {
         reproduce::PUBLISHED
     }
 
-    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        reproduce::predictions(progress)
+    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        reproduce::predictions(machine, progress)
     }
 }
 

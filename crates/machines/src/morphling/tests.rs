@@ -65,7 +65,7 @@ fn rows_stream_without_a_gap() {
 
 #[test]
 fn the_literal_reading_takes_twice_as_long() {
-    let literal = crate::choose(&crate::description("morphling").expect("built in"), &[("fft_rate", "literal")]);
+    let literal = crate::description("morphling").expect("built in").choose(&[("fft_rate", "literal")]);
     let literal = Morphling::new(&literal.expect("a reading of the file")).expect("its figures fit");
     let program = |groups: usize| lookups(&parameters("morphling-I"), &both_reuses(), 64 * groups, 1, false);
     let of = |machine: &Morphling| cycles(machine, &program(20)) - cycles(machine, &program(10));

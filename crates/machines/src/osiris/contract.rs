@@ -8,14 +8,15 @@ use super::rounds::Body;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::{Kernel, MapError, Tasks};
 use crate::audit::residue::Meaning;
+use crate::contract::estimate::Estimate;
 use crate::contract::options::Given;
-use crate::contract::residue::{Estimate, MappedResidue, ResidueMachine};
+use crate::contract::residue::{MappedResidue, ResidueMachine};
 use crate::contract::rounds::MappedBody;
-use crate::contract::{Machine, MachineError, Mapper, Programs};
+use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::{Item, Resources, Schedule, ScheduleBuilder};
-use crate::reproduce::{Prediction, ReproduceError};
+use crate::reproduce::prediction::{Prediction, ReproduceError};
 use crate::rns::leaf::Leaf;
 use crate::rns::rounds::SharedKeys;
 use polyfabric_program::rns::kernel::{KernelProgram, Rounds};
@@ -53,8 +54,8 @@ impl Machine for OsirisKind {
         super::reproduce::PUBLISHED
     }
 
-    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        super::reproduce::predictions(progress)
+    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        super::reproduce::predictions(machine, progress)
     }
 }
 

@@ -2,12 +2,10 @@
 
 use super::machine::{Osiris, Structure};
 use super::schedule::{Scheduled, schedule};
-use crate::contract::MachineError;
+use crate::contract::{Described, MachineError};
 use crate::engine::checker::check;
-use crate::engine::description::Description;
 use crate::engine::totals::Totals;
-use crate::registry;
-use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::reproduce::prediction::{Basis, Collector, Prediction, ReproduceError, RowFailure};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::primes::PrimeClass;
@@ -22,8 +20,6 @@ use std::sync::Arc;
 
 /// What the paper published.
 pub const PUBLISHED: &str = include_str!("../../../../figures/osiris.toml");
-
-const PAPER: &str = "osiris";
 
 /// Simulations, for the progress.
 const STEPS: u64 = 2 + 3 + 3 * 2 + 1;
@@ -49,7 +45,7 @@ const SPLIT_FIRST_PRIME: (&str, Option<&str>) =
     ("q_0 of 48 bits is two primes", Some("section VI: words have 40 bits at most"));
 
 struct Bench<'a> {
-    description: Description,
+    description: Described,
     figures: Osiris,
     table: Collector<'a>,
 }
@@ -62,8 +58,8 @@ fn failed(cause: impl std::fmt::Display) -> RowFailure {
 ///
 /// # Errors
 /// [`ReproduceError`] when the machine's own file is wrong. A number that cannot be computed is a row that says why.
-pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-    let description = registry::description(PAPER)?;
+pub fn predictions(machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+    let description = machine.clone();
     let figures = Osiris::new(&description).map_err(MachineError::from)?;
     let mut bench = Bench { description, figures, table: Collector::new(STEPS, progress) };
     bench.structure()?;
@@ -176,7 +172,7 @@ impl Bench<'_> {
         );
         let count = of.multipliers() as f64;
         table.add("table4.osiris.multipliers", Ok(count), &Basis::under(&[TWO_HADAMARD]), reason);
-        let one = registry::choose(&self.description, &[("hadamard", "one")])?;
+        let one = self.description.choose(&[("hadamard", "one")])?;
         let one = Osiris::new(&one).map_err(MachineError::from)?.structure();
         let cell = ("Table IV", "Osiris, modular multipliers with one Hadamard unit".to_owned(), "units");
         let basis = Basis::under(&[("hadamard=one", Some("section IV-E: \"this Hadamard unit\", in the singular"))]);
@@ -295,7 +291,7 @@ impl Bench<'_> {
 
     /// The machine with a bandwidth of the paper.
     fn at(&self, bandwidth: &str) -> Result<Osiris, RowFailure> {
-        let chosen = registry::choose(&self.description, &[("bandwidth", bandwidth)]).map_err(failed)?;
+        let chosen = self.description.choose(&[("bandwidth", bandwidth)]).map_err(failed)?;
         Osiris::new(&chosen).map_err(failed)
     }
 
@@ -367,13 +363,15 @@ impl Bench<'_> {
 mod tests {
     //! Do rows whose count was chosen by the printed one say so, and stand beside those that count alike?
 
+    const PAPER: &str = "osiris";
+
     use super::*;
-    use crate::reproduce::Kind;
+    use crate::reproduce::prediction::Kind;
     use polyfabric_runtime::NoProgress;
 
     #[test]
     fn counts_that_were_chosen_are_calibrated() {
-        let description = registry::description(PAPER).expect("it comes with the project");
+        let description = crate::registry::description(PAPER).expect("it comes with the project");
         let figures = Osiris::new(&description).expect("a machine");
         let mut bench = Bench { description, figures, table: Collector::new(STEPS, &NoProgress) };
         bench.structure().expect("the file is right");

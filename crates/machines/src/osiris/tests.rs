@@ -476,7 +476,7 @@ fn programs_that_do_not_fit_are_told() {
 #[test]
 fn scratchpads_that_are_far_too_small_are_told_by_what_does_not_fit() {
     let own = crate::registry::description("osiris").expect("a file");
-    let machine = crate::registry::changed(&own, &[("memories.scratchpad.capacity".to_owned(), 1e5)]).expect("figures");
+    let machine = own.changed(&[("memories.scratchpad.capacity".to_owned(), 1e5)]).expect("figures");
     let cause = machine.area_cause().expect("its area's law does not go so far");
     assert!(cause.contains("not taken beyond a factor of 16"), "{cause}");
     assert_eq!(machine.area_mm2(), None);

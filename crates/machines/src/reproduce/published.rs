@@ -1,6 +1,6 @@
 //! A file of published figures: its cells, and what a paper says of several of them together.
 
-use super::{Basis, Number, Prediction, ReproduceError, RowFailure};
+use super::prediction::{Basis, Number, Prediction, ReproduceError, RowFailure};
 use serde::Deserialize;
 
 /// A cell of a file of published figures.

@@ -1,5 +1,6 @@
 //! Does a number that cannot be computed say so, and do the others stand?
 
+use super::prediction::{Basis, Collector, RowFailure};
 use super::*;
 use polyfabric_runtime::NoProgress;
 

@@ -1,8 +1,8 @@
 //! Strix under the contract of a machine.
 
 use super::reproduce;
-use crate::contract::Machine;
-use crate::reproduce::{Prediction, ReproduceError};
+use crate::contract::{Described, Machine};
+use crate::reproduce::prediction::{Prediction, ReproduceError};
 use polyfabric_runtime::Progress;
 
 /// The machine of the paper.
@@ -24,7 +24,7 @@ impl Machine for Strix {
         reproduce::PUBLISHED
     }
 
-    fn predictions(&self, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-        reproduce::predictions(progress)
+    fn predictions(&self, machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+        reproduce::predictions(machine, progress)
     }
 }

@@ -1,14 +1,12 @@
 //! The model's numbers for the paper's tables and figures, each from a schedule that the checker has passed.
 
 use super::fragmentation::Device;
-use crate::contract::MachineError;
+use crate::contract::{Described, MachineError};
 use crate::engine::checker::check;
-use crate::engine::description::Description;
 use crate::engine::report::SimulationError;
 use crate::engine::schedule::{Placed, Resource};
 use crate::engine::totals::Totals;
-use crate::registry;
-use crate::reproduce::{Basis, Collector, Prediction, ReproduceError, RowFailure};
+use crate::reproduce::prediction::{Basis, Collector, Prediction, ReproduceError, RowFailure};
 use crate::torus_pipeline::machine::Pipeline;
 use crate::torus_pipeline::streams::accumulation;
 use crate::torus_pipeline::{Mapped, map};
@@ -53,7 +51,7 @@ const KEY_BUS: (&str, Option<&str>) = (
 );
 
 struct Bench<'a> {
-    description: Description,
+    description: Described,
     table: Collector<'a>,
     /// Throughput and latency of set I, for table VI.
     set_one: Result<(f64, f64), RowFailure>,
@@ -70,8 +68,8 @@ struct Timed {
 ///
 /// # Errors
 /// [`ReproduceError`] when the machine's own file is wrong. A number that cannot be computed is a row that says why.
-pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-    let description = registry::description(PAPER)?;
+pub fn predictions(machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+    let description = machine.clone();
     let set_one = Err(RowFailure("set I of table V was not computed".to_owned()));
     let table = Collector::new(STEPS, progress);
     // Table VI takes a number of table V's, and nothing else anything: two threads share them.
@@ -122,7 +120,7 @@ fn program(machine: &Pipeline, name: &str, set: &str, batch: u64) -> Result<Kern
 
 impl Bench<'_> {
     fn figures(&self, choices: &[(&str, &str)]) -> Result<Pipeline, ReproduceError> {
-        let machine = registry::choose(&self.description, choices)?;
+        let machine = self.description.choose(choices)?;
         Ok(Pipeline::new(&machine).map_err(MachineError::from)?)
     }
 
@@ -488,12 +486,17 @@ fn busy(timed: &Timed, window: (i64, i64), span: impl Fn(&Placed<'_>) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::{Kind, standing};
+    use crate::reproduce::prediction::Kind;
+    use crate::reproduce::standing;
     use polyfabric_runtime::NoProgress;
 
     #[test]
     fn it_meets_what_it_is_held_to() {
-        let rows = standing(PAPER, &predictions(&NoProgress).expect("the project's machine"));
+        let rows = standing(
+            PAPER,
+            &predictions(&crate::registry::description(PAPER).expect("its file"), &NoProgress)
+                .expect("the project's machine"),
+        );
         let model = |cell: &str| {
             let row = rows.iter().find(|row| row.cell.starts_with(cell)).unwrap_or_else(|| panic!("{cell}"));
             (row.model.expect("a number"), row.published)

@@ -1,9 +1,9 @@
 //! Does Strix's schedule obey every rule that the checker knows, take the cycles that the structure implies, and compute the
 //! right ciphertexts?
 
+use crate::contract::Described;
 use crate::contract::torus::{self, MappedTorus};
 use crate::engine::checker::{check, check_every_round};
-use crate::engine::description::Description;
 use crate::engine::schedule::Schedule;
 use crate::torus::test_support::{Scene, each_event, lookups, network, parameters, shape};
 use crate::torus_pipeline::machine::Pipeline;
@@ -14,7 +14,7 @@ use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowerin
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
 
-fn description() -> Description {
+fn description() -> Described {
     crate::description("strix").expect("the built-in file is right")
 }
 
@@ -93,7 +93,7 @@ fn a_ciphertext_alone_goes_round_the_pipeline_in_every_iteration() {
 
 /// How programs of a set are lowered for the machine with `readings`.
 fn chosen(readings: &[(&str, &str)], parameters: &Parameters) -> TfheLowering {
-    let machine = crate::choose(&description(), readings).expect("readings of the file");
+    let machine = description().choose(readings).expect("readings of the file");
     torus::lowering(&machine, parameters, KeySwitchOrder::After).expect("a 32-bit set")
 }
 
@@ -156,7 +156,7 @@ fn wide_twiddles_decrypt_and_printed_ones_do_not() {
     let parameters = parameters("polyfabric-direct-1024-t32");
     let of = |readings: &[(&str, &str)]| {
         let one = |p: &Parameters, c: &TfheLowering| lookups(p, c, 8, 1, false);
-        let machine = crate::choose(&description(), readings).expect("readings of the file");
+        let machine = description().choose(readings).expect("readings of the file");
         let machine = Pipeline::new(&machine).expect("its figures fit");
         wrong_signs(&Scene::new(&parameters, 8, one, &chosen(readings, &parameters)), &machine)
     };

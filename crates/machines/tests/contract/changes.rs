@@ -4,9 +4,8 @@ use super::all_machines;
 use super::residue_family::SHAPE;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::{Programs, residue, torus};
-use polyfabric_machines::engine::description::{Description, Dimension};
-use polyfabric_machines::registry::{changed, choose, of};
-use polyfabric_machines::{description, parse};
+use polyfabric_machines::engine::description::Dimension;
+use polyfabric_machines::{Described, description, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
@@ -14,19 +13,19 @@ use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::sets;
 
 /// The machine with another value of figure `key`, for each value that it takes of some around its own.
-fn others(machine: &Description, key: &str, own: f64) -> Vec<Description> {
+fn others(machine: &Described, key: &str, own: f64) -> Vec<Described> {
     let values = [2.0 * own, own / 2.0, own + 1.0, own - 1.0, 0.75 * own];
-    values.into_iter().filter_map(|value| changed(machine, &[(key.to_owned(), value)]).ok()).collect()
+    values.into_iter().filter_map(|value| machine.changed(&[(key.to_owned(), value)]).ok()).collect()
 }
 
 /// Whether readings set a figure: area and power are then given for the values of all of them.
-fn of_readings(machine: &Description, key: &str) -> bool {
+fn of_readings(machine: &Described, key: &str) -> bool {
     let mut options = machine.literal().readings.values().flat_map(|reading| reading.options.values());
     options.any(|option| option.figures.contains_key(key))
 }
 
 /// The machine with area and power: where its file gives them for another option of a reading than the default, with that as its default.
-fn powered(machine: Description) -> Description {
+fn powered(machine: Described) -> Described {
     if machine.area_cause().is_none() {
         return machine;
     }
@@ -43,8 +42,8 @@ fn powered(machine: Description) -> Description {
 }
 
 /// What a small program takes: cycles and energy.
-fn taken(machine: &Description) -> (u64, Option<f64>) {
-    let report = match of(machine).expect("a mapper").programs() {
+fn taken(machine: &Described) -> (u64, Option<f64>) {
+    let report = match machine.mapped_by().programs() {
         Programs::Torus(_) => {
             let set = sets::parameters("toy-256").expect("a set of the table");
             let choice = torus::lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
@@ -61,7 +60,7 @@ fn taken(machine: &Description) -> (u64, Option<f64>) {
 
 #[test]
 fn area_and_power_follow_every_figure_or_are_unknown() {
-    let totals = |machine: &Description| (machine.area_mm2(), machine.power_w());
+    let totals = |machine: &Described| (machine.area_mm2(), machine.power_w());
     for machine in all_machines().into_iter().map(powered) {
         let (name, own) = (machine.name(), totals(&machine));
         assert!(own.1.is_some() && machine.area_cause().is_none(), "{name}: {:?}", machine.area_cause());
@@ -112,7 +111,7 @@ fn a_fraction_of_a_part_and_memory_without_energy_are_refused() {
         ("strix", "channels.hbm.energy", 0.0, energy),
     ] {
         let machine = description(name).expect("it comes with the project");
-        let refused = changed(&machine, &[(key.to_owned(), value)]).expect_err("it cannot be").to_string();
+        let refused = machine.changed(&[(key.to_owned(), value)]).expect_err("it cannot be").to_string();
         assert!(refused.contains(key) && refused.contains(cause), "{refused}");
     }
 }
@@ -127,7 +126,8 @@ fn a_width_is_the_same_a_cycle_and_a_second() {
     let a_second = text.replace(a_cycle, "[channels.network.key]\nvalue = 76.8\nunit = \"GB/s\"");
     let a_second = parse("seconds.toml", &a_second).expect("a width");
     assert_eq!((taken(&a_second), a_second.area_mm2()), (taken(&machine), machine.area_mm2()));
-    let narrow = |machine, value| changed(machine, &[("channels.network.key".to_owned(), value)]).expect("a width");
+    let narrow =
+        |machine: &Described, value| machine.changed(&[("channels.network.key".to_owned(), value)]).expect("a width");
     let (eight, same) = (narrow(&machine, 8.0), narrow(&a_second, 9.6));
     assert_eq!(taken(&same), taken(&eight));
     assert!(taken(&eight).0 > taken(&machine).0, "an eighth of the width");
@@ -136,11 +136,11 @@ fn a_width_is_the_same_a_cycle_and_a_second() {
 #[test]
 fn lanes_alone_make_a_wider_osiris_or_a_narrower_one() {
     let osiris = description("osiris").expect("it comes with the project");
-    let at = |lanes| changed(&osiris, &[("units.ntt.lanes".to_owned(), lanes)]).expect("what follows of lanes does so");
+    let at = |lanes| osiris.changed(&[("units.ntt.lanes".to_owned(), lanes)]).expect("what follows of lanes does so");
     // A ring so large that limbs are most of the time; with more lanes than the machine's own it is the array's length, which grows with them.
     let program = build(Operation::Permute, Shape { log2_degree: 15, ..SHAPE }).expect("a program");
     let cycles =
-        |machine: &Description| residue::map(machine, &program, "", &Given::new()).expect("it fits").report().cycles;
+        |machine: &Described| residue::map(machine, &program, "", &Given::new()).expect("it fits").report().cycles;
     let of = [128.0, 256.0, 512.0].map(|lanes| cycles(&at(lanes)));
     assert!(of[0] > of[1] && of[1] > of[2], "{of:?}");
     assert_eq!(of[2], cycles(&osiris));
@@ -151,7 +151,7 @@ fn lanes_alone_make_a_wider_osiris_or_a_narrower_one() {
 
 #[test]
 fn area_is_unknown_where_a_part_does_not_follow() {
-    let unknown = |machine: &Description, key: &str| {
+    let unknown = |machine: &Described, key: &str| {
         assert_eq!((machine.area_mm2(), machine.power_w()), (None, None), "{key}");
         let cause = machine.area_cause().expect("it is unknown");
         assert!(cause.contains(&format!("`{key}`")), "{cause}");
@@ -166,11 +166,11 @@ fn area_is_unknown_where_a_part_does_not_follow() {
         ("fpt", "widths", "derived", "machine.arithmetic.first_step"),
     ] {
         let machine = description(name).expect("it comes with the project");
-        unknown(&choose(&machine, &[(fact, option)]).expect("a reading"), key);
+        unknown(&machine.choose(&[(fact, option)]).expect("a reading"), key);
     }
     // FPT's power is that of the formats and of the architecture that were built.
     let fpt = description("fpt").expect("it comes with the project");
-    let of = |choices: &[(&str, &str)]| choose(&fpt, choices).expect("readings");
+    let of = |choices: &[(&str, &str)]| fpt.choose(choices).expect("readings");
     assert_eq!(of(&[("widths", "printed"), ("kernels", "one-at-a-time")]).power_w(), Some(99.0));
     unknown(&of(&[("widths", "printed"), ("balance", "dot-product")]), "units.cmux.fft_unrolled");
     // In one part by a law, in another that no law is known of.
@@ -183,6 +183,6 @@ fn area_is_unknown_where_a_part_does_not_follow() {
         (&osiris, "units.hadamard.count", 1.0),
         (&own, "units.core.largest_ring", 16384.0),
     ] {
-        unknown(&changed(machine, &[(key.to_owned(), value)]).expect("a machine"), key);
+        unknown(&machine.changed(&[(key.to_owned(), value)]).expect("a machine"), key);
     }
 }

@@ -2,16 +2,15 @@
 
 use crate::residue_family::Listed;
 use crate::{all_machines, rounds, torus_machines};
+use polyfabric_machines::Described;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::WholeRounds;
 use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::checker::{Hazard, Violation, check, check_every_round};
-use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::list::Source;
 use polyfabric_machines::engine::schedule::{
     Event, Item, KindId, OpRef, Repeat, Resource, Resources, Schedule, Shift, Value,
 };
-use polyfabric_machines::registry::of;
 use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, Round, Rounds, ValueType};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,10 +36,10 @@ fn changes_of_modulus() -> Arc<KernelProgram> {
 }
 
 /// The machines of the residue family with modes, with a program that has their units set up in several.
-fn residue_machines() -> Vec<(Description, Listed)> {
+fn residue_machines() -> Vec<(Described, Listed)> {
     let program = changes_of_modulus();
     let own = all_machines().into_iter().filter_map(|machine| {
-        let Programs::Residue(mapper) = of(&machine).expect("a mapper").programs() else { return None };
+        let Programs::Residue(mapper) = machine.mapped_by().programs() else { return None };
         let resources = mapper.resources(&machine, &program, &Given::new()).expect("its figures are right");
         if !has_modes(&resources) {
             return None;

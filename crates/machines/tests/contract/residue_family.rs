@@ -2,18 +2,17 @@
 
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
+use polyfabric_machines::Described;
 use polyfabric_machines::audit::AuditError;
 use polyfabric_machines::audit::residue::{Meaning, Role, audit};
 use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::residue::{MappedResidue, Simulated, hold, map};
 use polyfabric_machines::engine::checker::{Hazard, check};
-use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::engine::list::{EventList, Instructions, Source};
 use polyfabric_machines::engine::schedule::{
     Access, Event, KindId, Lines, MemoryKind, OpRef, Place, Resources, Traffic, Value,
 };
-use polyfabric_machines::registry::of;
 use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_machines::rns::step::Step;
 use polyfabric_machines::rns::subpolynomials::Subpolynomials;
@@ -91,7 +90,7 @@ impl EventList for Listed {
 
 /// A program on a machine, with keys and inputs, and what the interpreter makes of them.
 pub struct Case {
-    machine: Description,
+    machine: Described,
     program: KernelProgram,
     simulated: Simulated,
     pub listed: Listed,
@@ -101,7 +100,7 @@ pub struct Case {
 }
 
 impl Case {
-    fn new(machine: &Description, operation: Operation) -> Self {
+    fn new(machine: &Described, operation: Operation) -> Self {
         let program = build(operation, SHAPE).expect("a program");
         let moduli: Vec<Modulus> = program.moduli.to_vec();
         let ring = Ring::new(RingDegree::new(1 << SHAPE.log2_degree).expect("a degree"), &moduli).expect("a ring");
@@ -137,8 +136,7 @@ impl Case {
     /// Every machine of the family, with key switches and products.
     pub fn all() -> Vec<Self> {
         let machines = super::all_machines();
-        let own =
-            machines.iter().filter(|machine| of(machine).expect("a mapper").programs().family() == Family::Residue);
+        let own = machines.iter().filter(|machine| machine.mapped_by().programs().family() == Family::Residue);
         own.flat_map(|machine| [Operation::Permute, Operation::Multiply].map(|of| Self::new(machine, of))).collect()
     }
 

@@ -4,21 +4,20 @@
 use super::{all_machines, loops};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_machines::MachineError;
 use polyfabric_machines::audit::residue::{Meaning, Role, audit};
 use polyfabric_machines::contract::Programs;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
 use polyfabric_machines::engine::checker::{check, check_every_round};
-use polyfabric_machines::engine::description::{Description, Dimension, Figure};
+use polyfabric_machines::engine::description::{Dimension, Figure};
 use polyfabric_machines::engine::schedule::{
     Access, Event, Item, KindId, Lines, MemoryKind, OpRef, Place, Repeat, Resources, Schedule, Shift, Value,
 };
-use polyfabric_machines::registry::{changed, of};
 use polyfabric_machines::rns::function::Function;
 use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_machines::rns::step::Step;
 use polyfabric_machines::rns::subpolynomials::Subpolynomials;
+use polyfabric_machines::{Described, MachineError};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::{
     Conversion, KernelBuilder, KernelProgram, LimbSet, PublicPolynomial, Round, Rounds, ValueId, ValueType,
@@ -84,10 +83,10 @@ fn program((ring, gadget): (&Ring, &Gadget), rounds: Vec<Round>) -> Rounds {
 }
 
 /// Of every machine of the family whether its schedules keep loops.
-fn family() -> Vec<(Description, bool)> {
+fn family() -> Vec<(Described, bool)> {
     let (ring, gadget) = ring();
     let rounds = program((&ring, &gadget), vec![Round::of(0); 2]);
-    let repeats = |machine: Description| match WholeRounds::map(&machine, rounds.clone(), &Given::new()) {
+    let repeats = |machine: Described| match WholeRounds::map(&machine, rounds.clone(), &Given::new()) {
         Ok(_) => Some((machine, true)),
         Err(MachineError::NoRounds { .. }) => Some((machine, false)),
         Err(MachineError::Family { .. }) => None,
@@ -97,14 +96,14 @@ fn family() -> Vec<(Description, bool)> {
 }
 
 /// Those whose schedules do.
-fn machines() -> Vec<Description> {
+fn machines() -> Vec<Described> {
     let machines: Vec<_> = family().into_iter().filter_map(|(machine, repeats)| repeats.then_some(machine)).collect();
     assert!(!machines.is_empty(), "what is tested here is tested of no machine");
     machines
 }
 
 /// The machine with memories so small that the program hardly fits: places are written over.
-fn crowded(machine: &Description, rounds: &Rounds) -> Description {
+fn crowded(machine: &Described, rounds: &Rounds) -> Described {
     let capacity = |(key, figure): (&String, &Figure)| {
         let (_, unit) = Dimension::of_unit(&figure.written.unit).expect("a unit");
         let own = figure.value.filter(|_| key.starts_with("memories.") && key.ends_with(".capacity"))?;
@@ -114,7 +113,7 @@ fn crowded(machine: &Description, rounds: &Rounds) -> Description {
     let with = |share: f64| {
         let smaller = capacities.iter().map(|(key, own, unit)| (key.clone(), (share * own).floor() / unit));
         let figures: Vec<(String, f64)> = smaller.collect();
-        let machine = changed(machine, &figures).ok()?;
+        let machine = machine.changed(&figures).ok()?;
         WholeRounds::map(&machine, rounds.clone(), &Given::new()).is_ok().then_some(machine)
     };
     let (mut fits, mut least) = (1.0, machine.clone());
@@ -130,7 +129,7 @@ fn crowded(machine: &Description, rounds: &Rounds) -> Description {
 
 /// A program that repeats on a machine, with keys and inputs and what the interpreter makes of them.
 struct Case {
-    machine: Description,
+    machine: Described,
     whole: WholeRounds,
     keys: KeySet,
     inputs: Vec<RnsPolynomial>,
@@ -138,17 +137,17 @@ struct Case {
 }
 
 impl Case {
-    fn new(machine: &Description, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
+    fn new(machine: &Described, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
         Self::of(machine, (ring, gadget), program((ring, gadget), rounds))
     }
 
     /// With little room.
-    fn crowded(machine: &Description, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
+    fn crowded(machine: &Described, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Vec<Round>) -> Self {
         let rounds = program((ring, gadget), rounds);
         Self::of(&crowded(machine, &rounds), (ring, gadget), rounds)
     }
 
-    fn of(machine: &Description, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Rounds) -> Self {
+    fn of(machine: &Described, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Rounds) -> Self {
         let unrolled = rounds.unrolled().expect("a program");
         let secret = SecretKey::from_coefficients(ring.degree(), vec![1; ring.degree().get()]).expect("a secret");
         let noise = NoiseDistribution::new(3.2, 1);
@@ -368,7 +367,7 @@ fn a_machine_whose_schedules_are_without_loops_says_so() {
     for (machine, repeats) in family() {
         let mapped = WholeRounds::map(&machine, rounds.clone(), &Given::new());
         assert_eq!(mapped.is_ok(), repeats);
-        let Programs::Residue(mapper) = of(&machine).expect("a mapper").programs() else { panic!("of the family") };
+        let Programs::Residue(mapper) = machine.mapped_by().programs() else { panic!("of the family") };
         if !repeats {
             let (none, keys) =
                 (Schedule { resources: Resources::default(), items: Vec::new() }, KeySet::new(ring.clone()));
@@ -386,7 +385,7 @@ fn rounds_are_judged_alike_folded_and_unrolled_and_give_the_interpreters_words()
     let (ring, gadget) = ring();
     for machine in machines() {
         let mut state = 7;
-        let Programs::Residue(mapper) = of(&machine).expect("a mapper").programs() else { panic!("of the family") };
+        let Programs::Residue(mapper) = machine.mapped_by().programs() else { panic!("of the family") };
         let classes: Vec<String> = mapper.primary().iter().map(|&class| class.to_owned()).collect();
         for length in [1, 2, 3, 5, 8, 13] {
             let case = Case::crowded(&machine, (&ring, &gadget), random_rounds(&ring, length, &mut state));

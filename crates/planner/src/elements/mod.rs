@@ -13,8 +13,8 @@ pub use memory::Memory;
 pub use widths::{DerivedWidths, derive_widths};
 
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
+use polyfabric_machines::Described;
 use polyfabric_machines::contract::torus;
-use polyfabric_machines::engine::description::Description;
 use polyfabric_program::tfhe::builtin::{self, BuiltIn};
 use polyfabric_program::tfhe::homomorphic::Program;
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
@@ -34,7 +34,7 @@ pub struct Request<'a> {
     /// Where the key switch of a set that is named stands; without it the first place with which the program stays in its budget.
     pub key_switch: Option<KeySwitchOrder>,
     /// What executes it; this computer without one.
-    pub machine: Option<&'a Description>,
+    pub machine: Option<&'a Described>,
     /// log2 of the failure probability that is accepted.
     pub max_failure: f64,
     /// Secret bits that an iteration of blind rotation takes.
@@ -74,7 +74,7 @@ fn noisy(error: NoiseError) -> PlanError {
 
 /// How programs with a set are lowered for what executes them. Noise is that of this lowering, and of no other.
 fn lowering(
-    machine: Option<&Description>,
+    machine: Option<&Described>,
     parameters: &Parameters,
     order: KeySwitchOrder,
     unrolling: KeyUnrolling,
@@ -168,7 +168,7 @@ pub fn built_in(
     name: &str,
     parameters: &Parameters,
     batch: usize,
-    (machine, unrolling): (Option<&Description>, KeyUnrolling),
+    (machine, unrolling): (Option<&Described>, KeyUnrolling),
 ) -> Result<BuiltIn, PlanError> {
     let choice = lowering(machine, parameters, KeySwitchOrder::None, unrolling)?;
     let transform = choice.arithmetic.transform(parameters);

@@ -3,9 +3,9 @@
 use super::{ElementPlan, Request, multiplications, noisy};
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_kernels::cancel;
+use polyfabric_machines::Described;
 use polyfabric_machines::MachineError;
 use polyfabric_machines::contract::torus;
-use polyfabric_machines::engine::description::Description;
 use polyfabric_program::tfhe::homomorphic::Program;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_program::tfhe::noise::choose_parameters;
@@ -41,7 +41,7 @@ const TIME_ALONE: f64 = -1.0;
 
 /// A machine's transform errs differently with every set, so each is tried; of those that carry the program, the one whose schedule is the shortest.
 /// Where any failure is accepted, of those that would carry it if the machine's products were exact: a smaller set's time is that of nothing.
-fn choose_on(program: &Program, request: &Request<'_>, machine: &Description) -> Result<ElementPlan, PlanError> {
+fn choose_on(program: &Program, request: &Request<'_>, machine: &Described) -> Result<ElementPlan, PlanError> {
     // A machine of another family refuses every set, whatever its noise.
     torus::torus_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     let mut suited: Vec<Candidate> = Vec::new();
@@ -143,7 +143,7 @@ struct Nearest {
 fn nearest(
     program: &Program,
     request: &Request<'_>,
-    machine: &Description,
+    machine: &Described,
     refused: Vec<&'static Parameters>,
 ) -> Option<Nearest> {
     let accepting = Request { max_failure: 0.0, circuit_privacy: None, ..*request };
@@ -168,7 +168,7 @@ fn nearest(
 
 impl Nearest {
     /// What is wrong with it, and how it is taken all the same.
-    fn told(&self, program: &Program, request: &Request<'_>, machine: &Description) -> String {
+    fn told(&self, program: &Program, request: &Request<'_>, machine: &Described) -> String {
         let (noise, set) = (&self.plan.noise, self.plan.kernel.parameters.name());
         // Rounded up, so that what is advised is accepted.
         let failure = ((noise.log2_failure * 10.0).ceil() / 10.0).min(0.0) + 0.0;
@@ -191,7 +191,7 @@ impl Nearest {
 }
 
 /// What the machine's arithmetic adds to an external product of a default set: the least, and the most, as words.
-fn of_widths(machine: &Description) -> String {
+fn of_widths(machine: &Described) -> String {
     let deviation = |parameters: &Parameters| match torus::arithmetic(machine, parameters).ok()?.transform(parameters) {
         Transform::Measured { coefficient_variance, .. } if coefficient_variance > 0.0 => {
             Some(coefficient_variance.log2() / 2.0)

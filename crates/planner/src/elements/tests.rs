@@ -39,7 +39,7 @@ fn own_noise(program: &Program, plan: &ElementPlan) -> NoiseReport {
 }
 
 /// The machines of the project that execute TFHE.
-fn machines() -> impl Iterator<Item = Description> {
+fn machines() -> impl Iterator<Item = Described> {
     let all = polyfabric_machines::descriptions().unwrap().into_iter();
     all.filter(|machine| torus::torus_bits(machine, "any").is_ok())
 }

@@ -1,8 +1,8 @@
 //! The widths of a machine's transforms, derived for a parameter set, and what they make of a look-up.
 
 use crate::{Fault, PlanError};
+use polyfabric_machines::Described;
 use polyfabric_machines::contract::torus;
-use polyfabric_machines::engine::description::Description;
 use polyfabric_machines::torus::widths::{Derived, Judge};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};
@@ -25,7 +25,7 @@ pub struct DerivedWidths {
 /// # Errors
 /// [`Fault::Machine`]: a set whose torus leaves no room, a machine that has no such widths, or is of another family.
 pub fn derive_widths(
-    machine: &Description,
+    machine: &Described,
     parameters: &Parameters,
     judge: Judge,
     progress: &dyn Progress,

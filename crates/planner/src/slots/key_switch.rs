@@ -1,9 +1,10 @@
 //! Which key switch a program has: the parameter set's, a named one, or the one that the compiler of the machine chooses, or of this computer.
 
 use crate::{Fault, PlanError};
+use polyfabric_machines::Described;
 use polyfabric_machines::MachineError;
-use polyfabric_machines::engine::description::Description;
-use polyfabric_machines::key_switch::{Considered, choose};
+use polyfabric_machines::contract::estimate::Considered;
+use polyfabric_machines::key_switch::choose;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::{Weighed, fewest_products};
 use polyfabric_schemes::level::shown;
@@ -107,7 +108,7 @@ fn asked<S: Set>(set: &S) -> f64 {
 /// compiler may take a plan: whether it is precise enough, beside the errors of the set's own, which has none beside it.
 pub fn planned<S: Set, P, N>(
     set: S,
-    (program, machine): (&str, Option<&Description>),
+    (program, machine): (&str, Option<&Described>),
     wanted: KeySwitchRequest,
     lower: impl Fn(S) -> Result<P, PlanError>,
     noise: impl Fn(&P) -> N,

@@ -15,8 +15,8 @@ pub use key_switch::{KeySwitch, KeySwitchRequest};
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use key_switch::planned;
 use memory::prepared_bytes;
+use polyfabric_machines::Described;
 use polyfabric_machines::contract::residue;
-use polyfabric_machines::engine::description::Description;
 use polyfabric_program::rns::folding::{Folded, fold};
 use polyfabric_program::rns::homomorphic::{NodeId, Op, Program, Scheme, Values, evaluate_each};
 use polyfabric_program::rns::kernel::{KernelProgram, KeyUse, PublicPolynomial};
@@ -97,7 +97,7 @@ pub struct Request<'a> {
     /// Whether every encrypted node is an output too.
     pub measured: bool,
     /// What executes it; this computer without one.
-    pub machine: Option<&'a Description>,
+    pub machine: Option<&'a Described>,
     /// Whose choice the key switch is.
     pub key_switch: KeySwitchRequest,
     /// Bits that a set of CKKS must have which is not asked for.
@@ -155,7 +155,7 @@ fn lower_ckks(
     parameters: ckks_scheme::Parameters,
     encryption: Encryption,
     observed: bool,
-    machine: Option<&Description>,
+    machine: Option<&Described>,
     compared: bool,
 ) -> Result<CkksPlan, PlanError> {
     let encoder = ckks_scheme::Encoder::new(parameters.ring_degree());
@@ -229,7 +229,7 @@ fn lowered(
 fn lower_bgv(
     program: &Program,
     parameters: bgv_scheme::Parameters,
-    machine: Option<&Description>,
+    machine: Option<&Described>,
 ) -> Result<BgvPlan, PlanError> {
     let literal = parameters.literal();
     let encoder = bgv_scheme::Encoder::new(parameters.ring().degree(), literal.plaintext_modulus).map_err(parameter)?;

@@ -3,8 +3,8 @@
 use super::{parameter, refused};
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_kernels::RingDegree;
+use polyfabric_machines::Described;
 use polyfabric_machines::contract::residue;
-use polyfabric_machines::engine::description::Description;
 use polyfabric_program::rns::homomorphic::{Op, Program, Scheme};
 use polyfabric_program::rns::levels::{
     Chain, Placed, Plan as Levels, PlanRules, is_mended_by_bootstraps, place_bootstraps,
@@ -131,7 +131,7 @@ fn sets_of_words(program: &Program, word_bits: u32) -> Result<Vec<&'static ckks_
 /// should the machine not take that, or its errors be too large. Where there is none, those of fewer than 128 bits are named that the machine `takes`.
 pub fn choose_ckks_on(
     program: &Program,
-    machine: &Description,
+    machine: &Described,
     security: f64,
     takes: impl Fn(&ckks_scheme::Parameters) -> bool,
 ) -> Result<(ckks_scheme::Parameters, Vec<ckks_scheme::Parameters>), PlanError> {
@@ -194,7 +194,7 @@ pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) 
 pub fn bgv_choice(
     program: &Program,
     parameters: &bgv_scheme::Parameters,
-    machine: Option<&Description>,
+    machine: Option<&Described>,
 ) -> Result<RnsLowering, PlanError> {
     let gadget = parameters.gadget().literal().clone();
     match machine {
@@ -257,7 +257,7 @@ fn is_sure(held: Held, degree: RingDegree) -> bool {
 pub fn choose_bgv(
     program: &Program,
     modulus: u64,
-    machine: Option<&Description>,
+    machine: Option<&Described>,
 ) -> Result<bgv_scheme::Parameters, PlanError> {
     let (mut reason, mut carries, mut has_slots) = (None, None, false);
     let rings = BGV_RINGS.filter(|&log2_degree| 1 << log2_degree >= program.slots());
@@ -347,7 +347,7 @@ fn bgv_literal(log2_degree: u32, digits: usize, purpose: Purpose) -> Option<bgv_
 const MOST_LIMB_BITS: u32 = 32;
 
 /// Bits of the limbs of sets for `machine`.
-fn limb_bits(machine: &Description, program: &Program) -> Result<u32, PlanError> {
+fn limb_bits(machine: &Described, program: &Program) -> Result<u32, PlanError> {
     let word_bits = residue::word_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     Ok(word_bits.min(MOST_LIMB_BITS))
 }

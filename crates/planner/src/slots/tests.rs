@@ -164,7 +164,7 @@ fn a_modulus_that_rings_have_no_slots_for_is_told_with_others_near() {
     assert!(!deep.to_string().contains("no slots"), "{deep}");
 }
 
-fn machine(name: &str) -> Description {
+fn machine(name: &str) -> Described {
     polyfabric_machines::description(name).unwrap()
 }
 

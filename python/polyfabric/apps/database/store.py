@@ -30,9 +30,9 @@ def numbers(text: str, parts: int) -> list[int]:
 
 
 def text(values: list[int]) -> str:
-    """What `numbers` encoded."""
-    data = b"".join((value % T).to_bytes(CHARACTERS, "big") for value in values)
-    return data.rstrip(b"\0").decode()
+    """What `numbers` encoded; of other numbers, as a wrong decryption gives, another text."""
+    data = b"".join(min(value % T, T - 2).to_bytes(CHARACTERS, "big") for value in values)
+    return data.rstrip(b"\0").decode(errors="replace")
 
 
 def key(code: str) -> int:

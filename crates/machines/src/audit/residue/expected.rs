@@ -3,6 +3,7 @@
 use super::super::AuditError;
 use super::{Function, KernelProgram, LeafSubpolynomial, Meaning, Residue, Subpolynomials};
 use crate::rns::leaf::Leaf;
+use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::{Ntt, NttError};
 use polyfabric_program::rns::kernel::{Body, Conversion, LimbSet, Op, OpId, OpKind, ValueId, ValueType};
@@ -77,6 +78,16 @@ struct Evaluation<'a> {
 struct Given<'a> {
     types: &'a [ValueType],
     values: &'a [Vec<Residue>],
+}
+
+impl<'a> Given<'a> {
+    fn type_of(&self, value: ValueId) -> &'a ValueType {
+        &self.types[value.index()]
+    }
+
+    fn operand(&self, op: &Op, number: usize) -> &'a [Residue] {
+        &self.values[op.operands[number].index()]
+    }
 }
 
 impl Expected {
@@ -215,101 +226,126 @@ impl Evaluation<'_> {
             .collect()
     }
 
+    /// What `op` makes of its operands.
     fn op(&mut self, op: &Op, given: Given<'_>) -> Result<Vec<Residue>, NttError> {
-        let program = self.program;
-        let type_of = |value: ValueId| &given.types[value.index()];
-        let ValueType { limbs, domain } = type_of(op.results[0]);
+        let ValueType { limbs, domain } = given.type_of(op.results[0]);
         let values = *domain == Domain::Evaluation;
-        let moduli = &program.moduli;
-        let count = self.subpolynomials.count();
-        if matches!(op.kind, OpKind::ForwardNtt | OpKind::InverseNtt) {
-            for limb in limbs.iter() {
-                self.root(limb)?;
-            }
-        }
-        if let OpKind::Input { .. } = op.kind {
-            self.inputs += 1;
-        }
-        let leaf = |leaf: Leaf, subpolynomial: u16| Residue::leaf(LeafSubpolynomial { leaf, subpolynomial }, moduli);
-        let operand = |number: usize| &given.values[op.operands[number].index()];
-        let pointwise = |word: &dyn Fn(Modulus, usize, usize) -> u64| {
-            self.each(limbs, |place, limb, _| Residue::new(word(self.modulus(limb), place, place / count), limb.0))
-        };
-        let at = |number: usize, place: usize| operand(number)[place].word;
         Ok(match &op.kind {
             OpKind::Input { .. } => {
-                let index = self.inputs - 1;
-                self.each(limbs, |_, limb, subpolynomial| leaf(Leaf::Input { index, limb }, subpolynomial))
+                let index = self.inputs;
+                self.inputs += 1;
+                self.leaves(limbs, |limb| Leaf::Input { index, limb })
             }
-            &OpKind::Plaintext { plaintext, .. } => self
-                .each(limbs, |_, limb, subpolynomial| leaf(Leaf::Plaintext { plaintext, limb, values }, subpolynomial)),
-            &OpKind::Key { key, row, part, .. } => {
-                self.each(limbs, |_, limb, subpolynomial| leaf(Leaf::Hint { key, row, part, limb }, subpolynomial))
+            &OpKind::Plaintext { plaintext, .. } => {
+                self.leaves(limbs, |limb| Leaf::Plaintext { plaintext, limb, values })
             }
-            OpKind::Add => pointwise(&|q, place, _| q.add(at(0, place), at(1, place))),
-            OpKind::Sub => pointwise(&|q, place, _| q.sub(at(0, place), at(1, place))),
-            OpKind::Negate => pointwise(&|q, place, _| q.neg(at(0, place))),
-            OpKind::Multiply => pointwise(&|q, place, _| q.multiply(at(0, place), at(1, place))),
-            OpKind::MultiplyAdd => {
-                pointwise(&|q, place, _| q.add(q.multiply(at(0, place), at(1, place)), at(2, place)))
-            }
-            OpKind::Scale { factors } => pointwise(&|q, place, limb| q.multiply(at(0, place), factors[limb])),
+            &OpKind::Key { key, row, part, .. } => self.leaves(limbs, |limb| Leaf::Hint { key, row, part, limb }),
+            OpKind::Add => self.pointwise(op, given, |q, [a, b, _], _| q.add(a, b)),
+            OpKind::Sub => self.pointwise(op, given, |q, [a, b, _], _| q.sub(a, b)),
+            OpKind::Negate => self.pointwise(op, given, |q, [a, ..], _| q.neg(a)),
+            OpKind::Multiply => self.pointwise(op, given, |q, [a, b, _], _| q.multiply(a, b)),
+            OpKind::MultiplyAdd => self.pointwise(op, given, |q, [a, b, c], _| q.add(q.multiply(a, b), c)),
+            OpKind::Scale { factors } => self.pointwise(op, given, |q, [a, ..], limb| q.multiply(a, factors[limb])),
             OpKind::AddConstant { addends } if values => {
-                pointwise(&|q, place, limb| q.add(at(0, place), addends[limb]))
+                self.pointwise(op, given, |q, [a, ..], limb| q.add(a, addends[limb]))
             }
             OpKind::AddConstant { addends } => self.each(limbs, |place, limb, subpolynomial| {
                 // To coefficient 0, which is in the first subpolynomial.
-                let old = operand(0)[place];
-                let added = || Residue::hashed(("coefficient", addends[place / count], old.word), limb.0, moduli);
+                let old = given.operand(op, 0)[place];
+                let addend = addends[place / self.subpolynomials.count()];
+                let added = || Residue::hashed(("coefficient", addend, old.word), limb.0, &self.program.moduli);
                 if subpolynomial == 0 { added() } else { old }
             }),
-            OpKind::ForwardNtt => self.each(limbs, |place, limb, subpolynomial| {
-                let first = place - usize::from(subpolynomial);
-                let remainder = self.remainder(limb, usize::from(subpolynomial), &operand(0)[first..first + count]);
-                Residue::mixed(Function::ForwardNtt { limb: limb.0, subpolynomial }, remainder, moduli)
-            }),
-            OpKind::InverseNtt => self.each(limbs, |place, limb, subpolynomial| {
-                let first = place - usize::from(subpolynomial);
-                let remainder = |(number, value): (u16, &Residue)| {
-                    Residue::mixed(Function::InverseNtt { limb: limb.0, subpolynomial: number }, value.word, moduli)
-                        .word
-                };
-                let remainders: Vec<u64> = (0..).zip(&operand(0)[first..first + count]).map(remainder).collect();
-                Residue::new(self.coefficients(limb, usize::from(subpolynomial), &remainders), limb.0)
-            }),
-            &OpKind::Automorphism { element } => self.each(limbs, |place, limb, subpolynomial| {
-                let source = if values {
-                    self.subpolynomials.source(element, usize::from(subpolynomial))
-                } else {
-                    usize::from(subpolynomial)
-                };
-                let old = operand(0)[place - usize::from(subpolynomial) + source];
-                let function =
-                    Function::Automorphism { limb: limb.0, element: element.value() as u32, subpolynomial, values };
-                Residue::mixed(function, old.word, moduli)
-            }),
-            OpKind::SelectLimbs { .. } | OpKind::Concat => self.each(limbs, |_, limb, subpolynomial| {
-                let held = |&operand: &ValueId| {
-                    let position = type_of(operand).limbs.position(limb)?;
-                    Some(given.values[operand.index()][position * count + usize::from(subpolynomial)])
-                };
-                // The program's check has seen that an operand has each limb.
-                op.operands.iter().find_map(held).unwrap_or(Residue::new(0, limb.0))
-            }),
+            OpKind::ForwardNtt | OpKind::InverseNtt => {
+                for limb in limbs.iter() {
+                    self.root(limb)?;
+                }
+                self.transformed(op, given)
+            }
+            &OpKind::Automorphism { element } => self.permuted(op, element, given),
+            OpKind::SelectLimbs { .. } | OpKind::Concat => self.named(op, given),
             OpKind::BaseConversion { conversion, .. } => {
-                let from = &type_of(op.operands[0]).limbs;
+                let from = &given.type_of(op.operands[0]).limbs;
+                let count = self.subpolynomials.count();
                 self.each(limbs, |_, limb, subpolynomial| {
-                    let digits: Vec<u64> =
-                        (0..from.len()).map(|position| at(0, position * count + usize::from(subpolynomial))).collect();
-                    converted(moduli, from, &digits, limb, *conversion)
+                    let digit =
+                        |position: usize| given.operand(op, 0)[position * count + usize::from(subpolynomial)].word;
+                    let digits: Vec<u64> = (0..from.len()).map(digit).collect();
+                    converted(&self.program.moduli, from, &digits, limb, *conversion)
                 })
             }
             OpKind::SubDigit { window, .. } => self.each(limbs, |_, limb, subpolynomial| {
-                let old = at(0, usize::from(subpolynomial));
-                Residue::hashed(("digit", window, old), limb.0, moduli)
+                let old = given.operand(op, 0)[usize::from(subpolynomial)].word;
+                Residue::hashed(("digit", window, old), limb.0, &self.program.moduli)
             }),
             // Composite operations have been replaced by their bodies.
             OpKind::ModUp { .. } | OpKind::InnerProduct { .. } | OpKind::ModDown { .. } => Vec::new(),
+        })
+    }
+
+    /// The leaf of each limb.
+    fn leaves(&self, limbs: &LimbSet, leaf: impl Fn(LimbId) -> Leaf) -> Vec<Residue> {
+        self.each(limbs, |_, limb, subpolynomial| {
+            Residue::leaf(LeafSubpolynomial { leaf: leaf(limb), subpolynomial }, &self.program.moduli)
+        })
+    }
+
+    /// What is computed residue by residue: `word` of the modulus, the words of up to three operands, and the limb's place.
+    fn pointwise(&self, op: &Op, given: Given<'_>, word: impl Fn(Modulus, [u64; 3], usize) -> u64) -> Vec<Residue> {
+        let count = self.subpolynomials.count();
+        self.each(&given.type_of(op.results[0]).limbs, |place, limb, _| {
+            let mut words = [0; 3];
+            for (number, operand) in words.iter_mut().enumerate().take(op.operands.len()) {
+                *operand = given.operand(op, number)[place].word;
+            }
+            Residue::new(word(self.modulus(limb), words, place / count), limb.0)
+        })
+    }
+
+    /// Coefficients to values, or values to coefficients. The limbs' roots are there.
+    fn transformed(&self, op: &Op, given: Given<'_>) -> Vec<Residue> {
+        let (count, moduli) = (self.subpolynomials.count(), &self.program.moduli);
+        self.each(&given.type_of(op.results[0]).limbs, |place, limb, subpolynomial| {
+            let first = place - usize::from(subpolynomial);
+            let polynomial = &given.operand(op, 0)[first..first + count];
+            if op.kind == OpKind::ForwardNtt {
+                let remainder = self.remainder(limb, usize::from(subpolynomial), polynomial);
+                return Residue::mixed(Function::ForwardNtt { limb: limb.0, subpolynomial }, remainder, moduli);
+            }
+            let remainder = |(number, value): (u16, &Residue)| {
+                Residue::mixed(Function::InverseNtt { limb: limb.0, subpolynomial: number }, value.word, moduli).word
+            };
+            let remainders: Vec<u64> = (0..).zip(polynomial).map(remainder).collect();
+            Residue::new(self.coefficients(limb, usize::from(subpolynomial), &remainders), limb.0)
+        })
+    }
+
+    /// σ of an element.
+    fn permuted(&self, op: &Op, element: GaloisElement, given: Given<'_>) -> Vec<Residue> {
+        let ValueType { limbs, domain } = given.type_of(op.results[0]);
+        let values = *domain == Domain::Evaluation;
+        self.each(limbs, |place, limb, subpolynomial| {
+            let source = match values {
+                true => self.subpolynomials.source(element, usize::from(subpolynomial)),
+                false => usize::from(subpolynomial),
+            };
+            let old = given.operand(op, 0)[place - usize::from(subpolynomial) + source];
+            let function =
+                Function::Automorphism { limb: limb.0, element: element.value() as u32, subpolynomial, values };
+            Residue::mixed(function, old.word, &self.program.moduli)
+        })
+    }
+
+    /// Limbs of the operands under another name.
+    fn named(&self, op: &Op, given: Given<'_>) -> Vec<Residue> {
+        let count = self.subpolynomials.count();
+        self.each(&given.type_of(op.results[0]).limbs, |_, limb, subpolynomial| {
+            let held = |&operand: &ValueId| {
+                let position = given.type_of(operand).limbs.position(limb)?;
+                Some(given.values[operand.index()][position * count + usize::from(subpolynomial)])
+            };
+            // The program's check has seen that an operand has each limb.
+            op.operands.iter().find_map(held).unwrap_or(Residue::new(0, limb.0))
         })
     }
 

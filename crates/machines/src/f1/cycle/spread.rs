@@ -25,10 +25,10 @@ impl Spread {
     }
 
     /// Of the places, each with the cycle from which it can be written, its frame and its bank, the one in the bank from which fewest other vectors are
-    /// read at these times, which is noted.
+    /// read at these times, which is noted. Of equal ones that which has been free for longest, and then the one whose bank has fewest vectors.
     fn choose(&mut self, times: &[usize], places: &[(u64, u16, u16)]) -> Option<(u64, u16, u16)> {
         let reads = |bank: u16| times.iter().map(|&time| self.reads[usize::from(bank)][time]).sum::<u32>();
-        let found = places.iter().copied().min_by_key(|&(from, _, bank)| (reads(bank), from));
+        let found = places.iter().copied().min_by_key(|&(from, frame, bank)| (reads(bank), from, frame));
         if let Some((.., bank)) = found {
             times.iter().for_each(|&time| self.reads[usize::from(bank)][time] += 1);
         }
@@ -68,6 +68,8 @@ mod tests {
         // At either time one more is read from the first bank, so that the others come before it.
         assert_eq!(spread.choose(&[3, 7], &places), Some(places[1]));
         assert_eq!(spread.choose(&[], &[]), None);
+        // What nobody reads yet fills the banks evenly.
+        assert_eq!(spread.choose(&[], &[(0, 1, 0), (0, 0, 1), (0, 0, 2)]), Some((0, 0, 1)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::contract::{Family, Machine, MachineError};
 use crate::f1::contract::MACHINE;
 use crate::f1::graph::UnitKind;
 use crate::f1::machine::{F1, GeometryError, LowThroughput};
-use crate::registry::{description, family, parse};
+use crate::registry::{description, parse};
 use polyfabric_kernels::RingDegree;
 
 #[test]
@@ -18,7 +18,7 @@ fn the_file_is_the_papers_machine() {
     // Table 2: 151.4 mm² and 180.4 W, from parts that are printed with two decimals.
     assert!((sum(|part| part.area_mm2) - 151.4).abs() < 0.1);
     assert!((sum(|part| part.power_w) - 180.4).abs() < 0.3);
-    assert_eq!(family(&description).expect("a kind"), Family::Residue);
+    assert_eq!(description.family(), Family::Residue);
 }
 
 #[test]

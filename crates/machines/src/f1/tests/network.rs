@@ -1,19 +1,19 @@
 //! Does a machine with other figures, or another network, have the area that belongs to it?
 
 use super::paper;
+use crate::contract::Described;
 use crate::engine::description::Description;
 use crate::f1::machine::F1;
 use crate::f1::network::{Network, with_network};
-use crate::f1::specs::SPECS;
-use crate::registry::{description, exchanged};
+use crate::registry::description;
 
 fn area(description: &Description) -> f64 {
     description.components().iter().filter_map(|part| part.area_mm2).sum()
 }
 
-fn changed(changes: &[(&str, f64)]) -> Result<Description, String> {
+fn changed(changes: &[(&str, f64)]) -> Result<Described, String> {
     let changes: Vec<(String, f64)> = changes.iter().map(|&(key, value)| (key.to_owned(), value)).collect();
-    description("f1").expect("the machine file").changed(SPECS, &changes).map_err(|error| error.to_string())
+    description("f1").expect("the machine file").changed(&changes).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn what_cannot_be_is_refused() {
     for (machine, value, expected) in
         [("morphling", "clos", "has no option \"network\""), ("f1", "torus", "crossbar or clos or benes")]
     {
-        let refused = exchanged(&description(machine).expect("the file"), "network", value).expect_err("none such");
+        let refused = description(machine).expect("the file").exchanged("network", value).expect_err("none such");
         assert!(refused.to_string().contains(expected), "{refused}");
     }
 }

@@ -8,11 +8,9 @@ use super::instruction::Opcode;
 use super::machine::Morphling;
 use super::map;
 use super::software::Unit;
-use crate::contract::{MachineError, torus};
+use crate::contract::{Described, MachineError, torus};
 use crate::engine::checker::check;
-use crate::engine::description::Description;
-use crate::registry;
-use crate::reproduce::{Basis, Collector, Number, Point, Prediction, ReproduceError, RowFailure};
+use crate::reproduce::prediction::{Basis, Collector, Number, Point, Prediction, ReproduceError, RowFailure};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::{Body, KernelProgram, blind_rotation_body, count};
 use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
@@ -70,7 +68,7 @@ const IDLE_SHARE: (&str, Option<&str>) =
     ("three tenths of a component's power always flow", Some("an assumption: nothing published divides the power"));
 
 struct Bench<'a> {
-    description: Description,
+    description: Described,
     sets: Sets,
     table: Collector<'a>,
 }
@@ -82,13 +80,13 @@ const STEPS: u64 = 4 * 7 + 1 + 3 + 2 * 5 + 3 * 8 + 4 * 12 * 2 + 4 * 5;
 ///
 /// # Errors
 /// [`ReproduceError`] when the machine's own file is wrong. A number that cannot be computed is a row that says why.
-pub fn predictions(progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-    predictions_of(Sets { figure_7b: &FIGURE_7B, figure_8: &FIGURE_8 }, progress)
+pub fn predictions(machine: &Described, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+    predictions_of(machine, Sets { figure_7b: &FIGURE_7B, figure_8: &FIGURE_8 }, progress)
 }
 
 /// The same, of figures 7 and 8 the numbers of `sets`.
-fn predictions_of(sets: Sets, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
-    let description = registry::description(PAPER)?;
+fn predictions_of(machine: &Described, sets: Sets, progress: &dyn Progress) -> Result<Vec<Prediction>, ReproduceError> {
+    let description = machine.clone();
     let mut bench = Bench { description, sets, table: Collector::new(STEPS, progress) };
     bench.table_v()?;
     bench.table_iv()?;
@@ -184,7 +182,7 @@ impl Bench<'_> {
     }
 
     fn reading(&self, fact: &str, option: &str) -> Result<Morphling, ReproduceError> {
-        let chosen = registry::choose(&self.description, &[(fact, option)])?;
+        let chosen = self.description.choose(&[(fact, option)])?;
         Ok(Morphling::new(&chosen).map_err(MachineError::from)?)
     }
 

@@ -1,7 +1,9 @@
 //! Does the model meet the published results that it is held to, and say why where it does not?
 
 use super::*;
-use crate::reproduce::{Kind, Row, standing};
+use crate::registry::description;
+use crate::reproduce::prediction::Kind;
+use crate::reproduce::{Row, standing};
 use polyfabric_runtime::NoProgress;
 
 /// The kind of a row.
@@ -14,7 +16,11 @@ fn kind(rows: &[Row], table: &str, cell: &str) -> Option<Kind> {
 #[test]
 fn it_meets_what_it_is_held_to() {
     let sets = Sets { figure_7b: &FIGURE_7B[..1], figure_8: &FIGURE_8[..1] };
-    let rows = standing(PAPER, &predictions_of(sets, &NoProgress).expect("every table can be computed"));
+    let rows = standing(
+        PAPER,
+        &predictions_of(&description(PAPER).expect("its file"), sets, &NoProgress)
+            .expect("every table can be computed"),
+    );
     let mut wrong = Vec::new();
     for row in &rows {
         let limit = match row.table.as_str() {
