@@ -183,6 +183,18 @@ print("[]")
     assert log.read_text() == ""
 
 
+def test_a_result_that_cannot_be_recorded_leaves_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    ends = {"killed": "import os; os.kill(os.getpid(), 9)", "right": "print('[]')"}
+    commands_of = {name: (shlex.join([sys.executable, "-c", script]), 1) for name, script in ends.items()}
+    monkeypatch.setattr(results, "FULL_SIZE", commands_of)
+    assert jobs.run(results.jobs(keep=False)) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["right.json"]
+    assert "FAILED    results/killed.json" in capsys.readouterr().out
+
+
 def test_a_command_that_many_pages_show_runs_once_and_pages_that_serve_take_turns(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

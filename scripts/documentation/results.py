@@ -195,10 +195,14 @@ def _is_of_this_commit(name: str) -> bool:
 
 
 def _make(name: str) -> int:
-    """Records one result; 1 if it has rows that failed."""
+    """Records one result; 1 if there is none, or it has rows that failed. The others are recorded all the same."""
     command, _ = FULL_SIZE[name]
     print(f"recording results/{name}.json: {command}", flush=True)
-    found = record(name, shlex.split(command))
+    try:
+        found = record(name, shlex.split(command))
+    except SystemExit as error:
+        print(f"FAILED    results/{name}.json: {error}", flush=True)
+        return 1
     failed = [row for row in found["data"] if isinstance(row, dict) and row.get("failure")]
     for row in failed:
         print(f"FAILED    {row['table']}, {row['cell']}: {row['failure']}", flush=True)
