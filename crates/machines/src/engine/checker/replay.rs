@@ -4,8 +4,9 @@
 use super::agenda::Agenda;
 use super::blame::{Blame, Cause, Member, Pipeline};
 use super::content::Content;
+use super::content::NEVER;
 use super::plan::{AccessPlan, Node, Plan};
-use super::state::{Accessor, Action, Busy, Cell, InFlight, NEVER, Phase, Ready, Who};
+use super::state::{Accessor, Action, Busy, Cell, InFlight, Phase, Ready, Who};
 use super::violation::Violation;
 use crate::engine::schedule::{
     Event, MemoryKind, Order, Resource, Resources, Schedule, Shift, Traffic, Value, WaitCategory,

@@ -2,9 +2,9 @@
 
 use super::waits::Accessor;
 use super::{EventList, Ready, Violation};
+use crate::engine::checker::content::NEVER;
 use crate::engine::checker::hold::hold_event;
 use crate::engine::checker::plan::{LOAD_SCALE, malformed};
-use crate::engine::checker::state::NEVER;
 use crate::engine::schedule::{Access, Event, Lines, MemoryKind, Order, Resource, Resources, Value};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::{ControlFlow, Range};
