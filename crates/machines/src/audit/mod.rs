@@ -53,6 +53,14 @@ pub enum AuditError {
         /// What it does not read.
         missing: String,
     },
+    /// Something that the program computes, as if it had been there from the start.
+    #[error("{event} takes {what} for something that lies off the chip from the start, and the program computes it")]
+    Given {
+        /// The event.
+        event: String,
+        /// What it takes for that.
+        what: String,
+    },
     /// A step that the unit does not do.
     #[error("{event} writes {result}, which takes a step that `{kind}` does not do: {step}")]
     Step {
