@@ -426,7 +426,7 @@ impl<'a> Replay<'a> {
         let load = plan.load();
         for port in plan.ports() {
             let capacity = self.plan.ports[port].capacity;
-            if self.loads[port] + load <= capacity {
+            if self.loads[port].saturating_add(load) <= capacity {
                 continue;
             }
             // A folded loop counts with its largest load; replayed, it may leave room just now.
@@ -435,7 +435,7 @@ impl<'a> Replay<'a> {
                 self.thaw(instance, action.time)?;
                 return AGAIN;
             }
-            return Err(self.port_overloaded(action, plan, port, self.loads[port] + load));
+            return Err(self.port_overloaded(action, plan, port, self.loads[port].saturating_add(load)));
         }
         for port in plan.ports() {
             self.loads[port] += load;

@@ -407,7 +407,7 @@ impl<'a> Judge<'a> {
         let joined = match &self.memories[memory] {
             Memory::Lines(lines) if !write && lines.joins(resource) => {
                 let cell = lines.cell(access);
-                std::mem::replace(&mut self.cells[cell].given, first) == first && lines.multicast()
+                std::mem::replace(&mut self.cells[cell].given, (first, last)) == (first, last) && lines.multicast()
             }
             _ => false,
         };
