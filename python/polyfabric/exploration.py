@@ -40,7 +40,9 @@ class Point:
 
     def of(self, machine: machines.Machine) -> machines.Machine:
         """The machine with these values."""
-        figures = [(key, float(value)) for key, value in self.values if key not in EXCHANGES]
+        wanted = [(key, float(value)) for key, value in self.values if key not in EXCHANGES]
+        # What stays as the file has it is no change, which a law would have to follow.
+        figures = [(key, value) for key, value in wanted if machine.native.figure(key) != value]
         native = machine.native.changed(figures) if figures else machine.native
         for key, value in self.values:
             native = native.exchanged(key, str(value)) if key in EXCHANGES else native

@@ -300,6 +300,46 @@ def test_a_wrong_sweep_of_a_file_is_told(tmp_path, table, message):
             use()
 
 
+@pytest.mark.parametrize(
+    "key",
+    ["name", "title", "mapper.a.b", "sweep", "sweep_programs.x", "clock.value", "component_clock.value", "paper.."],
+)
+def test_what_of_a_machine_file_is_no_figure_is_told_on_every_axis(tmp_path, key):
+    message = f"kingfisher has no figure {key!r} in its file; "
+    task = Task.of(str(OWN), ["pbs@toy-256"], 4)
+    with pytest.raises(pf.InputError, match=re.escape(message)):
+        explore(task, [axis(f"{key}=1")])
+    (tmp_path / "mine.toml").write_text(f'{OWN.read_text()}\n[[sweep]]\n"{key}" = [1]\n')
+    with pytest.raises(pf.MachineError, match=re.escape(message)):
+        pf.machine(str(tmp_path / "mine.toml"))
+
+
+def test_a_figure_that_a_file_leaves_out_is_swept_once_it_is_there(monkeypatch, tmp_path):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    key = "units.forward.latency"
+    with pytest.raises(pf.InputError, match="one that its mapper reads beside those is swept once the file gives it"):
+        explore(Task.of(str(OWN), ["pbs@toy-256"], 4), [axis(f"{key}=90")])
+    given = '[units.forward]\nlatency = { value = 60, unit = "cycles", source = "chosen" }\n'
+    without_components = OWN.read_text().partition("[component_clock]")[0]
+    (tmp_path / "mine.toml").write_text(without_components + given)
+    own, other = explore(Task.of(str(tmp_path / "mine.toml"), ["pbs@toy-256"], 4), [axis(f"{key}=90")])["points"]
+    assert other["seconds"]["pbs@toy-256"] > own["seconds"]["pbs@toy-256"]
+
+
+def test_a_point_whose_area_no_law_tells_leaves_the_files_own(monkeypatch, tmp_path):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    # No component says how it follows this figure.
+    key = "units.core.rows"
+    text = OWN.read_text().replace("units.core.count * units.core.rows", "units.core.count")
+    text = text.replace("units.core.rows * units.core.columns", "units.core.columns")
+    (tmp_path / "mine.toml").write_text(re.sub(r"\[components\.\w+\.holds_for\]\n(\".*\n)+", "", text))
+    machine = pf.machine(str(tmp_path / "mine.toml"))
+    own, other = explore(Task.of(machine.argument, ["pbs@toy-256"], 4), [axis(f"{key}=1,2")])["points"]
+    assert own["values"] == {key: 2.0}
+    assert own["area_mm2"] == machine.native.area() > 0
+    assert "no component says how its area and power follow this figure" in other["error"]
+
+
 def test_a_sweep_too_large_to_end_is_told_at_once():
     many = {CLUSTERS: list(range(1, 1001))}
     with pytest.raises(pf.InputError, match=r"the axes have 1,000,000 points, and a sweep at most 100,000"):
