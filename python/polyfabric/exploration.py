@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from itertools import product
+from math import isfinite
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, TypeVar
@@ -274,11 +275,9 @@ def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[s
     for number, line in enumerate(whole.splitlines(), 1):
         try:
             entry = json.loads(line)
-            point, held = keys.get(entry["key"]), entry["point"]
+            point, held = keys.get(entry["key"]), dict(entry["point"])
             if point is not None and "error" not in held:
-                float(held["area_mm2"] or 0), [float(held["seconds"][name]) for name in task.programs]
-                held["area_mm2"] is None and str(held["area_cause"])
-                found[point] = held
+                found[point] = _held(held, task, point)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise FileError(
                 f"{path}:{number}: no line of a results file; name another file, or remove the line"
@@ -289,6 +288,36 @@ def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[s
         # The process that wrote it was stopped in the middle of a line.
         write_text(path, whole + newline)
     return found
+
+
+def _held(held: dict[str, Any], task: Task, point: Point) -> dict[str, Any]:
+    """What a line holds of a point, in the form in which `evaluate` finds it; a `ValueError` if that cannot have been found."""
+    values, area = dict(point.values), held["area_mm2"]
+    if held["values"] != values:
+        raise ValueError("values of another point")
+    found = {
+        "values": values,
+        "seconds": {name: _number(held["seconds"][name]) for name in task.programs},
+        "energy_j": {
+            name: None if held["energy_j"][name] is None else _number(held["energy_j"][name], zero=True)
+            for name in task.programs
+        },
+        "area_mm2": None if area is None else _number(area),
+    }
+    if area is None:
+        found["area_cause"] = held["area_cause"]
+        if not isinstance(found["area_cause"], str):
+            raise ValueError("no cause")
+    return found
+
+
+def _number(value: object, *, zero: bool = False) -> float:
+    """A time, an energy or an area of a results file."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError("no number")
+    if value < 0 or (value == 0 and not zero):
+        raise ValueError("a number that no schedule has")
+    return value
 
 
 _BEGIN = '{"key": "'

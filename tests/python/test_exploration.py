@@ -146,6 +146,29 @@ def test_another_file_is_no_results_file(tmp_path):
             explore(TASK, AXES, results=results)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *[("seconds", {"permute@12": value}) for value in (0, -1.0, float("nan"), float("inf"), "1e-3", True, None)],
+        *[("area_mm2", value) for value in (0, -5.0, float("nan"), 1e400, "7", True, [], {})],
+        *[
+            ("energy_j", value)
+            for value in (5, {}, {"permute@12": -1}, {"permute@12": "1"}, {"permute@12": float("nan")})
+        ],
+        *[("values", value) for value in (None, {}, {CLUSTERS: 9.0})],
+        ("area_mm2", None),
+    ],
+)
+def test_a_line_that_no_sweep_wrote_is_told(swept, tmp_path, key, value):
+    line, *_ = swept[0].read_text().splitlines()
+    entry = json.loads(line)
+    entry["point"][key] = value
+    results = tmp_path / "results.jsonl"
+    results.write_text(f"{json.dumps(entry)}\n")
+    with pytest.raises(pf.FileError, match=r"results\.jsonl:1: no line of a results file; .*remove the line"):
+        explore(TASK, AXES, results=results)
+
+
 def test_a_file_of_something_else_stays_as_it_is(tmp_path):
     for text in ("notes", "notes\nmore", '{"key": 1}\n'):
         notes = tmp_path / "notes.txt"
