@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, TypeVar
 
-from . import _native, machines, programs
+from . import _native, machines, programs, slot_parameters
 from .axes import EXCHANGES, Axis, Value, expect_axes, own_values
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
 from .files import write_text
@@ -29,6 +29,7 @@ from .reports import Report
 from .reports.sweep import with_area
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
+from .slot_parameters import SlotParameters
 
 Made = TypeVar("Made")
 
@@ -156,6 +157,20 @@ def _planned(task: Task, name: str, point: Point) -> Plan | Kernel:
     return _elements(task, program, parameters or _own_set(task, program), machine)
 
 
+def _expect_programs(task: Task) -> None:
+    """Refuses, before any point is computed, programs and parameter sets that there are not, and programs of another scheme."""
+    machine = _machine(task)
+    for name in task.programs:
+        program, _, parameters = name.partition("@")
+        programs.expect_executes(machine, program, programs.is_on_slots(program))
+        if program in programs.MICROBENCHMARKS:
+            programs.microbenchmark(program, parameters or None, 1)
+        elif parameters and not machine.on_slots:
+            _native.Parameters.named(parameters)
+        elif parameters and SlotParameters.named(parameters) is None:
+            slot_parameters.facts(parameters)
+
+
 @cache
 def _own_set(task: Task, program: str) -> str:
     """The set of a program of TFHE that names none: that of the machine as its file has it, at every point."""
@@ -166,7 +181,7 @@ def _elements(task: Task, program: str, parameters: str | None, machine: machine
     if program in _native.built_in_names():
         return _with_any_set(lambda: programs.timed(program, parameters, task.batch, machine))
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0)
-    return _with_any_set(lambda: programs.planned(program, options))
+    return _with_any_set(lambda: programs.planned_to_time(program, options))
 
 
 def _with_any_set(make: Callable[[], Made]) -> Made:
@@ -191,6 +206,7 @@ def explore(
     """
     expect_axes(axes)
     own = task.own(axes)
+    _expect_programs(task)
     wanted = list(dict.fromkeys([own, *points(axes)]))
     found = {} if results is None else _read(results, task, wanted)
     missing = [point for point in wanted if point not in found]

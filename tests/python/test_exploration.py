@@ -279,7 +279,12 @@ def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_f
         (("f1", "--axis", f"{CLUSTERS}"), "is not KEY=V1,V2"),
         (("f1", "--axis", f"{CLUSTERS}=2,4;channels.hbm.count=1"), "has 1 and 2 values"),
         (("f1", "--axis", "network=torus"), "there is no network 'torus'"),
-        (("f1", "--programs", "pbs"), "no program of CKKS or BGV"),
+        (("f1", "--programs", "pbs"), "f1 executes programs of CKKS and BGV, and pbs is one of TFHE"),
+        (
+            ("morphling", "--programs", "permute@12"),
+            "morphling executes programs of TFHE, and permute is one of CKKS and BGV",
+        ),
+        (("f1", "--programs", "permute@12,none"), "there is no program 'none'"),
         (("f1", "--axis", f"{CLUSTERS}=2;{CLUSTERS}=4"), f"has {CLUSTERS} twice"),
         (("f1", "--axis", f"{CLUSTERS}=2", "--axis", f"{CLUSTERS}=4"), f"{CLUSTERS} is on two axes"),
         (("f1", "--axis", f"{CLUSTERS}=nan"), "nan is no number"),
@@ -452,6 +457,31 @@ def test_the_installed_command_starts_processes(polyfabric_process):
     done = polyfabric_process("explore", "f1", "--programs", "ntt@12", "--axis", f"{CLUSTERS}=8", "--jobs", "2")
     assert (done.status, "main module" in done.err) == (0, False), done.err
     assert "the file's own" in done.out
+
+
+@pytest.mark.parametrize(
+    ("machine", "programs", "message"),
+    [
+        ("strix", ["pbs@strix-I", "pbs@none"], 'no parameter set of TFHE is called "none"'),
+        ("strix", ["pbs@strix-I", "pbs@f1-12-L3"], "it is one of CKKS"),
+        ("strix", ["pbs@strix-I", "none.py:f"], "none.py"),
+        ("f1", ["ntt@12", "matvec@none"], "there is no parameter set 'none'"),
+        ("f1", ["ntt@12", "ntt@9"], "of a microbenchmark is log2 of the ring degree"),
+        ("f1", ["ntt@12", "matvec@none.toml"], "none.toml"),
+    ],
+)
+def test_a_wrong_name_is_told_before_any_point_is_computed(monkeypatch, machine, programs, message):
+    monkeypatch.setattr(exploration, "_workers", None)
+    with pytest.raises(pf.errors.Error, match=re.escape(message)):
+        explore(Task.of(machine, programs), [])
+
+
+def test_digits_are_swept_as_they_are_simulated(monkeypatch):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    name, machine = "digits", pf.machines.load("strix")
+    (own,) = explore(Task.of("strix", [f"{name}@strix-I"]), [])["points"]
+    options = PlanOptions(parameters="strix-I", machine=machine, max_failure=0.0, security=0)
+    assert own["seconds"] == {f"{name}@strix-I": machine.simulate(programs.planned_to_time(name, options))["seconds"]}
 
 
 def test_dask_is_asked_for_where_it_is_missing(monkeypatch):

@@ -296,13 +296,9 @@ def _planned(program: str, options: PlanOptions, batch: int | None, of_programs:
                 )
         named = options.parameters if isinstance(options.parameters, str) else None
         return programs.microbenchmark(program, named, batch or programs.MICROBENCHMARK_BATCH)
-    if program == "digits":
-        from ..apps.digits.classify import prepare
-
-        return prepare(batch or 1, options)[0]
     if program in _native.built_in_names():
         batch = batch or BATCH
-    return programs.planned(program, options, batch)
+    return programs.planned_to_time(program, options, batch)
 
 
 def _data(
