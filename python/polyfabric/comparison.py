@@ -138,7 +138,8 @@ def _timed(machine: Machine, program: str, parameters: str | None, batch: int | 
         rate, of, latency = found["throughput_per_s"], found["operation"], alone["latency_s"]
     elif program in programs.MICROBENCHMARKS:
         count = (batch or programs.MICROBENCHMARK_BATCH) * programs.MICROBENCHMARK_ROUNDS
-        rate, of, latency = count / found["seconds"], f"{program} operations", found["latency_s"]
+        alone = machine.simulate(_planned(program, parameters, 1, machine)).to_dict()
+        rate, of, latency = count / found["seconds"], f"{program} operations", alone["latency_s"]
     else:
         rate, of, latency = 1 / found["seconds"], "runs", found["latency_s"]
     bandwidth = found["off_chip_bytes_per_s"] / 1e9

@@ -10,6 +10,7 @@ from ..comparison import BATCH, OWN, WIDTHS
 from ..comparison import compare as compared
 from ..errors import InputError, ParameterError
 from ..language.types import MOST_ELEMENTS
+from ..programs import MICROBENCHMARK_BATCH
 from ..progress import bars
 from . import places
 from .console import out, print_json
@@ -33,7 +34,7 @@ from .console import out, print_json
     "--batch",
     type=click.IntRange(1, MOST_ELEMENTS),
     metavar="N",
-    help=f"Ciphertexts of a built-in program; {BATCH:,} without it.",
+    help=f"Ciphertexts of a built-in program; without it {BATCH:,}, and {MICROBENCHMARK_BATCH} of operations on residues.",
 )
 @click.option(
     "--reading",
