@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from . import _native, machines, programs, slot_parameters
 from .axes import EXCHANGES, Axis, Value, expect_axes, own_values
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
-from .files import write_text
+from .files import read_bytes, write_text
 from .machines import Kernel
 from .progress import ProgressHook
 from .reports import Report
@@ -282,7 +282,7 @@ def _key(task: Task, point: Point) -> str:
 def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[str, Any]]:
     """The points of a results file that are of this task and have no error."""
     try:
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        text = read_bytes(path).decode() if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: cannot read the results file ({error}); name another one") from error
     whole, newline, torn = text.rpartition("\n")

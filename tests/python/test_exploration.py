@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -167,6 +168,13 @@ def test_a_line_that_no_sweep_wrote_is_told(swept, tmp_path, key, value):
     results.write_text(f"{json.dumps(entry)}\n")
     with pytest.raises(pf.FileError, match=r"results\.jsonl:1: no line of a results file; .*remove the line"):
         explore(TASK, AXES, results=results)
+
+
+def test_a_pipe_or_a_device_is_no_results_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(pf.FileError, match=re.escape(str(path))):
+            explore(TASK, AXES, results=path)
 
 
 def test_a_file_of_something_else_stays_as_it_is(tmp_path):
