@@ -122,6 +122,11 @@ LINES = [
         "--scheduler is for compiling it",
         f"{PERMUTED} --scheduler priority",
     ),
+    line(
+        f"{BATCH} --reading folding=on --reading folding=off",
+        "--reading folding=on and folding=off are of one fact; give it once",
+        f"{BATCH} --reading folding=off",
+    ),
     line(f"{BATCH} --schedule flat", "leave it out for pbs", BATCH),
     line("simulate sorting --machine osiris --schedule flat", "leave --schedule out"),
     *[

@@ -12,7 +12,7 @@ from ..errors import InputError, ParameterError
 from ..language.types import MOST_ELEMENTS
 from ..programs import MICROBENCHMARK_BATCH
 from ..progress import bars
-from . import places
+from . import machine_choices, places
 from .console import out, print_json
 
 
@@ -36,13 +36,7 @@ from .console import out, print_json
     metavar="N",
     help=f"Ciphertexts of a built-in program; without it {BATCH:,}, and {MICROBENCHMARK_BATCH} of operations on residues.",
 )
-@click.option(
-    "--reading",
-    "readings",
-    multiple=True,
-    metavar="FACT=OPTION",
-    help="How to read what a machine's paper leaves open.",
-)
+@machine_choices.readings
 @click.option(
     "--widths",
     type=click.Choice(WIDTHS),
