@@ -106,6 +106,7 @@ LINES = [
         "params --on strix",
         "params --scheme ckks",
     ),
+    line("params set.toml --on strix", "leave --on strix out", "params set.toml"),
     line(f"{PERMUTED} --steps", "--steps is for whole programs; permute is operations", PERMUTED),
     line(f"{PERMUTED} --operations", "leave it out", PERMUTED),
     line(f"{PERMUTED} --security 128", "leave it out", PERMUTED),

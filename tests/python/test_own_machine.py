@@ -99,6 +99,23 @@ def test_the_component_of_the_page_gives_area_and_with_the_memorys_energy_energy
         assert pf.machine(str(file)).native.area() == 3
 
 
+@pf.program(x=pf.Real.vector(64))
+def cube(x):
+    return x * x * x
+
+
+def test_a_set_of_ones_own_is_made_for_the_other_example_as_the_page_says():
+    words = re.findall(r'`(primes = "[^`]+"|pair_bits)`', PAGE)
+    assert words == ['primes = "1-mod-2^16"', "pair_bits"]
+    common = {"ring_degree": 16384, "gadget": {"hybrid": {"digit_limbs": 2}}, "noise_std": 3.2, "scale_log2": 56}
+    chain = {"q": [{"pair_bits": 62}, {"pair_bits": 56, "count": 3}], "p": [{"bits": 31, "count": 3}]}
+    fields = {"secret": "uniform-ternary", **common, **chain}
+    made = pf.SlotParameters.of("ckks", name="own-32", primes="1-mod-2^16", **fields)
+    assert cube.simulate(str(RNS), parameters=made)["parameters"] == "own-32"
+    with pytest.raises(pf.MachineError, match="below 2\\^32 that are 1 modulo 2\\^16"):
+        cube.simulate(str(RNS), parameters=pf.SlotParameters.of("ckks", name="own-any", **fields))
+
+
 def test_a_path_is_as_good_as_its_text():
     assert pf.machine(TORUS).argument == str(TORUS)
     assert pf.machine(TORUS).to_dict() == pf.machine(str(TORUS)).to_dict()
