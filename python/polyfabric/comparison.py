@@ -44,13 +44,13 @@ def compare(
     the fixed-point widths that `polyfabric widths` derives for it and the set. `readings` go to the machines that have them.
     """
     on_slots = programs.is_on_slots(program)
-    if widths == DERIVED and (on_slots or not _set_of(program, parameters if isinstance(parameters, str) else None)):
-        cause = "products of residues are exact" if on_slots else "name one with --params"
-        raise InputError(f"--widths derived: widths are derived for a parameter set of TFHE; {cause}")
     chosen = [_load(name, readings) for name in names] or _all_of(on_slots, readings)
     _expect_known(readings, chosen)
     labels = _labels(chosen)
     sets = _sets(parameters, labels)
+    if widths == DERIVED and (on_slots or not all(_set_of(program, name) for name in sets.values())):
+        cause = "products of residues are exact" if on_slots else "name one with --params"
+        raise InputError(f"--widths derived: widths are derived for a parameter set of TFHE; {cause}")
     rows: list[dict[str, Any]] = []
     for done, (machine, label) in enumerate(zip(chosen, labels, strict=True)):
         if progress is not None:

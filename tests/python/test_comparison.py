@@ -162,6 +162,14 @@ def test_programs_on_slots_go_to_machines_for_them(tmp_path):
         compare("ntt", parameters="12", widths="derived")
 
 
+def test_widths_are_derived_for_the_set_that_each_machine_is_given():
+    own, derived = compare("digits", [TORUS[0]], parameters={TORUS[0]: SET}, widths="derived")["machines"]
+    assert (own["widths_are"], derived["widths_are"]) == ("own", "derived")
+    assert own["parameters"] == derived["parameters"] == SET
+    with pytest.raises(pf.InputError, match="name one with --params"):
+        compare("digits", TORUS[:2], parameters={TORUS[0]: SET}, widths="derived")
+
+
 @pf.program(x=pf.Int(0, 3).vector(4))
 def squares(x):
     return pf.lookup(x, lambda v: v * v % 4)
