@@ -95,7 +95,7 @@ def _kind(own: Value) -> str:
 
 
 def _shown(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
+    return str(value).lower() if isinstance(value, bool) else f"{value:.10g}"
 
 
 def expect_axes(axes: Sequence[Axis]) -> None:

@@ -443,6 +443,12 @@ def test_a_key_switch_is_chosen_for_each_point_as_it_is_for_a_file_with_its_figu
         assert machine.simulate(programs.planned(name, options))["seconds"] == point["seconds"][name]
 
 
+def test_values_that_differ_are_shown_apart(monkeypatch):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    report = explore(Task.of(str(OWN), ["pbs@toy-256"], 1), [axis("channels.hbm.bandwidth=309.9999,1000001")])
+    assert {"310", "309.9999", "1000001"} <= set(report.table().split())
+
+
 def test_lanes_of_osiris_are_swept_alone(monkeypatch):
     monkeypatch.setattr(exploration, "_workers", _here)
     key, name = "units.ntt.lanes", "multiply@12"
