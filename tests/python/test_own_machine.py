@@ -94,6 +94,15 @@ def test_the_component_of_the_page_gives_area_and_with_the_memorys_energy_energy
         file.write_text(text + re.sub(rf"^{key} = .*\n", "", component, flags=re.M))
         with pytest.raises(pf.MachineError, match=f"missing field `{key}`"):
             pf.machine(str(file))
+    for key, refused in (("area", False), ("power", False), ("idle_share", True)):
+        file.write_text(
+            text + re.sub(rf"^{key} = {{ value = [^,]+", f'{key} = {{ value = "unknown"', component, flags=re.M)
+        )
+        if refused:
+            with pytest.raises(pf.MachineError, match="unknown"):
+                pf.machine(str(file))
+        else:
+            assert None in (pf.machine(str(file)).native.area(), pf.machine(str(file)).native.power())
     for key in ("count", "size"):
         file.write_text(text + re.sub(rf"^{key} = .*\n", "", component, flags=re.M))
         assert pf.machine(str(file)).native.area() == 3
