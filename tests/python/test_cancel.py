@@ -43,9 +43,7 @@ except KeyboardInterrupt:
 {after}
 """
 
-PIPE = (
-    "import tempfile\nfolder = tempfile.TemporaryDirectory()\npipe = f'{folder.name}/pipe.toml'\nos.mkfifo(pipe)"
-)
+PIPE = "import tempfile\nfolder = tempfile.TemporaryDirectory()\npipe = f'{folder.name}/pipe.toml'\nos.mkfifo(pipe)"
 
 F1_PROGRAM = (
     "import numpy as np\n"
