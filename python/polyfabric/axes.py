@@ -23,6 +23,9 @@ EXCHANGES: dict[str, list[str]] = _native.machine_exchanges()
 """Axes that are no figure, where a machine has them, with their values: what connects its parts."""
 
 
+SECTIONS = ("units", "memories", "channels", "machine")
+"""Of a machine file: those whose figures can be on an axis, beside the clock."""
+
 Axis = dict[str, list[Value]]
 """Values of a figure by its key; figures of one axis change together."""
 
@@ -57,9 +60,16 @@ def _figure(machine: Machine, key: str) -> Value:
     value, written = machine.native.figure(key), _written(machine.to_dict(), key)
     if value is None and written:
         raise InputError(f"{machine.name} has no value of {key!r} to begin with; give it one in the machine file")
+    if value is None and key.startswith("components."):
+        raise InputError(
+            f"{key!r} is of a component, which follows the figures of its `count` and `size`; sweep one of those, or change it in a copy of "
+            "the file"
+        )
     if value is None:
         known = suggestion(key, machine.native.figure_keys())
-        raise InputError(f"{machine.name} has no figure {key!r}; {known}")
+        raise InputError(
+            f"{machine.name} has no figure {key!r} in its file; {known}; one that its mapper reads beside those is swept once the file gives it"
+        )
     return bool(value) if any(figure["unit"] == "flag" for figure in written) else value
 
 
@@ -67,7 +77,8 @@ def _written(described: dict[str, Any], key: str) -> list[dict[str, Any]]:
     """A figure as it stands in the file, and in options of its readings."""
     section, _, rest = key.partition(".")
     group, _, name = rest.partition(".")
-    own = described["clock"] if key == "clock" else described.get(section, {}).get(group, {}).get(name)
+    held = described.get(section, {}) if section in SECTIONS else {}
+    own = described["clock"] if key == "clock" else held.get(group, {}).get(name)
     options = (option for reading in described["readings"].values() for option in reading["options"].values())
     found = [own, *(option["figures"].get(key) for option in options)]
     return [figure for figure in found if isinstance(figure, dict)]
@@ -84,7 +95,7 @@ def _kind(own: Value) -> str:
 
 
 def _shown(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
+    return str(value).lower() if isinstance(value, bool) else f"{value:.10g}"
 
 
 def expect_axes(axes: Sequence[Axis]) -> None:

@@ -43,14 +43,14 @@ def compare(
     time. A machine that cannot hold the program says why, as `error`, and the others stand; `set_refused` says that its set is none. With `widths="derived"`, every machine has a second row, with
     the fixed-point widths that `polyfabric widths` derives for it and the set. `readings` go to the machines that have them.
     """
-    on_slots = _on_slots(program)
-    if widths == DERIVED and (on_slots or not _set_of(program, parameters if isinstance(parameters, str) else None)):
-        cause = "products of residues are exact" if on_slots else "name one with --params"
-        raise InputError(f"--widths derived: widths are derived for a parameter set of TFHE; {cause}")
+    on_slots = programs.is_on_slots(program)
     chosen = [_load(name, readings) for name in names] or _all_of(on_slots, readings)
     _expect_known(readings, chosen)
     labels = _labels(chosen)
     sets = _sets(parameters, labels)
+    if widths == DERIVED and (on_slots or not all(_set_of(program, name) for name in sets.values())):
+        cause = "products of residues are exact" if on_slots else "name one with --params"
+        raise InputError(f"--widths derived: widths are derived for a parameter set of TFHE; {cause}")
     rows: list[dict[str, Any]] = []
     for done, (machine, label) in enumerate(zip(chosen, labels, strict=True)):
         if progress is not None:
@@ -69,15 +69,6 @@ def compare(
         told = "; ".join(f"{', '.join(machines)}: {error}" for error, machines in reasons.items())
         raise MachineError(f"no machine has a result; {told}")
     return Report("comparison", {"program": program, "widths": widths, "machines": rows})
-
-
-def _on_slots(program: str) -> bool:
-    """Whether a program is of CKKS or BGV, and not of TFHE. A name that nobody knows is refused."""
-    if program in programs.MICROBENCHMARKS or programs.on_slots(program) is not None:
-        return True
-    if program in programs.ON_SLOTS or program not in programs.known():
-        programs.load(program)
-    return False
 
 
 def _set_of(program: str, parameters: str | None) -> str | None:
@@ -129,11 +120,7 @@ def _row(
     """What a machine makes of the program, or why it makes nothing of it."""
     row: dict[str, Any] = {"title": machine.to_dict()["title"], "widths_are": OWN}
     try:
-        if machine.on_slots != on_slots:
-            has, wants = ("CKKS and BGV", "TFHE") if machine.on_slots else ("TFHE", "CKKS and BGV")
-            raise MachineError(
-                f"{machine.name} executes programs of {has}, and {program} is one of {wants}; name another machine"
-            )
+        programs.expect_executes(machine, program, on_slots)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SecurityWarning)
             return {**row, **_timed(machine, program, parameters, batch)}
@@ -151,7 +138,8 @@ def _timed(machine: Machine, program: str, parameters: str | None, batch: int | 
         rate, of, latency = found["throughput_per_s"], found["operation"], alone["latency_s"]
     elif program in programs.MICROBENCHMARKS:
         count = (batch or programs.MICROBENCHMARK_BATCH) * programs.MICROBENCHMARK_ROUNDS
-        rate, of, latency = count / found["seconds"], f"{program} operations", found["latency_s"]
+        alone = machine.simulate(_planned(program, parameters, 1, machine)).to_dict()
+        rate, of, latency = count / found["seconds"], f"{program} operations", alone["latency_s"]
     else:
         rate, of, latency = 1 / found["seconds"], "runs", found["latency_s"]
     bandwidth = found["off_chip_bytes_per_s"] / 1e9
@@ -183,11 +171,7 @@ def _planned(program: str, parameters: str | None, batch: int | None, machine: M
     if program in _native.built_in_names():
         return programs.timed(program, parameters, batch or 1, machine)
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0, security=0)
-    if program == "digits":
-        from .apps.digits.classify import prepare
-
-        return prepare(batch or 1, options)[0]
-    return programs.planned(program, options, batch)
+    return programs.planned_to_time(program, options, batch)
 
 
 def _over(rate: float, amount: float | None) -> float | None:

@@ -14,20 +14,22 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from itertools import product
+from math import isfinite
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, TypeVar
 
-from . import _native, machines, programs
+from . import _native, machines, programs, slot_parameters
 from .axes import EXCHANGES, Axis, Value, expect_axes, own_values
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
-from .files import write_text
+from .files import read_bytes, write_text
 from .machines import Kernel
 from .progress import ProgressHook
 from .reports import Report
 from .reports.sweep import with_area
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
+from .slot_parameters import SlotParameters
 
 Made = TypeVar("Made")
 
@@ -40,7 +42,9 @@ class Point:
 
     def of(self, machine: machines.Machine) -> machines.Machine:
         """The machine with these values."""
-        figures = [(key, float(value)) for key, value in self.values if key not in EXCHANGES]
+        wanted = [(key, float(value)) for key, value in self.values if key not in EXCHANGES]
+        # What stays as the file has it is no change, which a law would have to follow.
+        figures = [(key, value) for key, value in wanted if machine.native.figure(key) != value]
         native = machine.native.changed(figures) if figures else machine.native
         for key, value in self.values:
             native = native.exchanged(key, str(value)) if key in EXCHANGES else native
@@ -153,6 +157,20 @@ def _planned(task: Task, name: str, point: Point) -> Plan | Kernel:
     return _elements(task, program, parameters or _own_set(task, program), machine)
 
 
+def _expect_programs(task: Task) -> None:
+    """Refuses, before any point is computed, programs and parameter sets that there are not, and programs of another scheme."""
+    machine = _machine(task)
+    for name in task.programs:
+        program, _, parameters = name.partition("@")
+        programs.expect_executes(machine, program, programs.is_on_slots(program))
+        if program in programs.MICROBENCHMARKS:
+            programs.microbenchmark(program, parameters or None, 1)
+        elif parameters and not machine.on_slots:
+            _native.Parameters.named(parameters)
+        elif parameters and SlotParameters.named(parameters) is None:
+            slot_parameters.facts(parameters)
+
+
 @cache
 def _own_set(task: Task, program: str) -> str:
     """The set of a program of TFHE that names none: that of the machine as its file has it, at every point."""
@@ -163,7 +181,7 @@ def _elements(task: Task, program: str, parameters: str | None, machine: machine
     if program in _native.built_in_names():
         return _with_any_set(lambda: programs.timed(program, parameters, task.batch, machine))
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0)
-    return _with_any_set(lambda: programs.planned(program, options))
+    return _with_any_set(lambda: programs.planned_to_time(program, options))
 
 
 def _with_any_set(make: Callable[[], Made]) -> Made:
@@ -188,6 +206,7 @@ def explore(
     """
     expect_axes(axes)
     own = task.own(axes)
+    _expect_programs(task)
     wanted = list(dict.fromkeys([own, *points(axes)]))
     found = {} if results is None else _read(results, task, wanted)
     missing = [point for point in wanted if point not in found]
@@ -263,7 +282,7 @@ def _key(task: Task, point: Point) -> str:
 def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[str, Any]]:
     """The points of a results file that are of this task and have no error."""
     try:
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        text = read_bytes(path).decode() if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: cannot read the results file ({error}); name another one") from error
     whole, newline, torn = text.rpartition("\n")
@@ -272,11 +291,9 @@ def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[s
     for number, line in enumerate(whole.splitlines(), 1):
         try:
             entry = json.loads(line)
-            point, held = keys.get(entry["key"]), entry["point"]
+            point, held = keys.get(entry["key"]), dict(entry["point"])
             if point is not None and "error" not in held:
-                float(held["area_mm2"] or 0), [float(held["seconds"][name]) for name in task.programs]
-                held["area_mm2"] is None and str(held["area_cause"])
-                found[point] = held
+                found[point] = _held(held, task, point)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise FileError(
                 f"{path}:{number}: no line of a results file; name another file, or remove the line"
@@ -287,6 +304,36 @@ def _read(path: Path, task: Task, wanted: Sequence[Point]) -> dict[Point, dict[s
         # The process that wrote it was stopped in the middle of a line.
         write_text(path, whole + newline)
     return found
+
+
+def _held(held: dict[str, Any], task: Task, point: Point) -> dict[str, Any]:
+    """What a line holds of a point, in the form in which `evaluate` finds it; a `ValueError` if that cannot have been found."""
+    values, area = dict(point.values), held["area_mm2"]
+    if held["values"] != values:
+        raise ValueError("values of another point")
+    found = {
+        "values": values,
+        "seconds": {name: _number(held["seconds"][name]) for name in task.programs},
+        "energy_j": {
+            name: None if held["energy_j"][name] is None else _number(held["energy_j"][name], zero=True)
+            for name in task.programs
+        },
+        "area_mm2": None if area is None else _number(area),
+    }
+    if area is None:
+        found["area_cause"] = held["area_cause"]
+        if not isinstance(found["area_cause"], str):
+            raise ValueError("no cause")
+    return found
+
+
+def _number(value: object, *, zero: bool = False) -> float:
+    """A time, an energy or an area of a results file."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError("no number")
+    if value < 0 or (value == 0 and not zero):
+        raise ValueError("a number that no schedule has")
+    return value
 
 
 _BEGIN = '{"key": "'

@@ -125,6 +125,24 @@ def on_slots(name: str, parameters: str | None = None) -> SlotProgram | None:
     return found if isinstance(found, SlotProgram) else None
 
 
+def is_on_slots(name: str) -> bool:
+    """Whether a program is of CKKS or BGV, and not of TFHE; none that comes with the project is built. A name that nobody knows is refused."""
+    if name in MICROBENCHMARKS or name in PAPERS or on_slots(name) is not None:
+        return True
+    if name in ON_SLOTS or name not in known():
+        load(name)
+    return False
+
+
+def expect_executes(machine: Machine, program: str, on_slots: bool) -> None:
+    """Refuses a program of another scheme than those of a machine."""
+    if machine.on_slots != on_slots:
+        has, wants = ("CKKS and BGV", "TFHE") if machine.on_slots else ("TFHE", "CKKS and BGV")
+        raise MachineError(
+            f"{machine.name} executes programs of {has}, and {program} is one of {wants}; name another machine"
+        )
+
+
 def scheme_of(name: str, parameters: str | None = None) -> str:
     """The scheme of a program that `planned` plans: "tfhe", "ckks" or "bgv"."""
     own = on_slots(name, parameters)
@@ -254,6 +272,15 @@ def default_set(name: str, machine: Machine | None) -> str:
 def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> ElementPlan:
     """The plan of a built-in program to be timed, whatever its noise."""
     return ElementPlan.built_in(name, parameters or default_set(name, machine), batch, machine=machine)
+
+
+def planned_to_time(name: str, options: PlanOptions, batch: int | None = None) -> Plan:
+    """The plan of any program that machines time: beside those of `planned`, the digits as they run with their data, on `batch` images or one."""
+    if name == "digits":
+        from .apps.digits.classify import prepare
+
+        return prepare(batch or 1, options)[0]
+    return planned(name, options, batch)
 
 
 def planned(name: str, options: PlanOptions, batch: int | None = None, *, to_run: bool = False) -> Plan:

@@ -295,6 +295,8 @@ READINGS = [
 FIFO = 'capacity = { value = 256, unit = "KiB", source = "assumption: rotation'
 PRIVATE = 'capacity = { value = 4, unit = "MiB", source = "section VI-B, table IV: 16 banks'
 REGISTERS = 'capacity = { value = 512, unit = "KiB", source = "table 2: of a cluster"'
+BANK = 'bank = { value = 4, unit = "MiB", source = "section 3, table 2"'
+BANKS = 'banks = { value = 16, unit = "banks", source = "section 3, table 2"'
 NTT_UNITS = "[units.ntt]\ncount = { value = 1,"
 READS, WRITES = "reads = { value = 37", "writes = { value = 21"
 HEIGHT = 'height = { value = 3, unit = "units", source = "section IV-E'
@@ -376,6 +378,15 @@ OF_PAPERS = [
         ((REGISTERS, REGISTERS.replace("512", "16")),),
         "take a smaller ring, or enlarge it in the machine file",
         ((REGISTERS, REGISTERS.replace("512", "64")),),
+        program=REALS,
+        parameters="f1-12-L3",
+        security=0,
+    ),
+    of_machine(
+        "f1",
+        ((BANK, BANK.replace("4", "128", 1)), (BANKS, BANKS.replace("16", "256"))),
+        "take a larger ring, or reduce it in the machine file",
+        ((BANK, BANK.replace("4", "16", 1)), (BANKS, BANKS.replace("16", "256"))),
         program=REALS,
         parameters="f1-12-L3",
         security=0,

@@ -43,6 +43,8 @@ except KeyboardInterrupt:
 {after}
 """
 
+PIPE = "import tempfile\nfolder = tempfile.TemporaryDirectory()\npipe = f'{folder.name}/pipe.toml'\nos.mkfifo(pipe)"
+
 F1_PROGRAM = (
     "import numpy as np\n"
     "from polyfabric.apps.f1_programs import PROGRAMS\n"
@@ -90,6 +92,8 @@ WORK = {
         "keys = pf.Keys.generate(planned.parameters)",
         "execution.run_plan(planned, {'x': [1] * 64}, keys=keys)",
     ),
+    "a machine from a pipe that nobody writes to": (PIPE, "pf.machine(pipe)"),
+    "a parameter set from one": (PIPE, "pf.SlotParameters.load(pipe)"),
     "a plan, CKKS": (F1_PROGRAM, "[planned() for _ in range(50)]"),
     "a compilation, F1": (F1_PROGRAM + "made = planned()", "[machine.map(made) for _ in range(20)]"),
     "a replay, F1": (

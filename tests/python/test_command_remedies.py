@@ -17,6 +17,8 @@ from click.testing import CliRunner
 from command_remedies import FILE, LINES, Line
 from polyfabric import cli, errors
 
+OWN_SET = Path(__file__).resolve().parents[2] / "examples" / "own-ckks.toml"
+
 pytestmark = pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
 
 
@@ -26,6 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in {
         "own.py": FILE,
         "own.json": '{"x": [1, 0, 0.5, 0]}',
+        "set.toml": OWN_SET.read_text(encoding="utf-8"),
         "bad.json": "{x}",
         "twice.json": '{"x": [1], "x": [2]}',
         "deep.json": "[" * 100_000,

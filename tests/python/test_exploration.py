@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -146,6 +147,36 @@ def test_another_file_is_no_results_file(tmp_path):
             explore(TASK, AXES, results=results)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *[("seconds", {"permute@12": value}) for value in (0, -1.0, float("nan"), float("inf"), "1e-3", True, None)],
+        *[("area_mm2", value) for value in (0, -5.0, float("nan"), 1e400, "7", True, [], {})],
+        *[
+            ("energy_j", value)
+            for value in (5, {}, {"permute@12": -1}, {"permute@12": "1"}, {"permute@12": float("nan")})
+        ],
+        *[("values", value) for value in (None, {}, {CLUSTERS: 9.0})],
+        ("area_mm2", None),
+    ],
+)
+def test_a_line_that_no_sweep_wrote_is_told(swept, tmp_path, key, value):
+    line, *_ = swept[0].read_text().splitlines()
+    entry = json.loads(line)
+    entry["point"][key] = value
+    results = tmp_path / "results.jsonl"
+    results.write_text(f"{json.dumps(entry)}\n")
+    with pytest.raises(pf.FileError, match=r"results\.jsonl:1: no line of a results file; .*remove the line"):
+        explore(TASK, AXES, results=results)
+
+
+def test_a_pipe_or_a_device_is_no_results_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(pf.FileError, match=re.escape(str(path))):
+            explore(TASK, AXES, results=path)
+
+
 def test_a_file_of_something_else_stays_as_it_is(tmp_path):
     for text in ("notes", "notes\nmore", '{"key": 1}\n'):
         notes = tmp_path / "notes.txt"
@@ -256,7 +287,12 @@ def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_f
         (("f1", "--axis", f"{CLUSTERS}"), "is not KEY=V1,V2"),
         (("f1", "--axis", f"{CLUSTERS}=2,4;channels.hbm.count=1"), "has 1 and 2 values"),
         (("f1", "--axis", "network=torus"), "there is no network 'torus'"),
-        (("f1", "--programs", "pbs"), "no program of CKKS or BGV"),
+        (("f1", "--programs", "pbs"), "f1 executes programs of CKKS and BGV, and pbs is one of TFHE"),
+        (
+            ("morphling", "--programs", "permute@12"),
+            "morphling executes programs of TFHE, and permute is one of CKKS and BGV",
+        ),
+        (("f1", "--programs", "permute@12,none"), "there is no program 'none'"),
         (("f1", "--axis", f"{CLUSTERS}=2;{CLUSTERS}=4"), f"has {CLUSTERS} twice"),
         (("f1", "--axis", f"{CLUSTERS}=2", "--axis", f"{CLUSTERS}=4"), f"{CLUSTERS} is on two axes"),
         (("f1", "--axis", f"{CLUSTERS}=nan"), "nan is no number"),
@@ -298,6 +334,46 @@ def test_a_wrong_sweep_of_a_file_is_told(tmp_path, table, message):
     for use in (lambda: own_axes(Task.of(file, ["ntt@12"])), lambda: pf.machine(file)):
         with pytest.raises(pf.MachineError, match=re.escape(f"{file}: [[sweep]]: ") + ".*" + re.escape(message)):
             use()
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["name", "title", "mapper.a.b", "sweep", "sweep_programs.x", "clock.value", "component_clock.value", "paper.."],
+)
+def test_what_of_a_machine_file_is_no_figure_is_told_on_every_axis(tmp_path, key):
+    message = f"kingfisher has no figure {key!r} in its file; "
+    task = Task.of(str(OWN), ["pbs@toy-256"], 4)
+    with pytest.raises(pf.InputError, match=re.escape(message)):
+        explore(task, [axis(f"{key}=1")])
+    (tmp_path / "mine.toml").write_text(f'{OWN.read_text()}\n[[sweep]]\n"{key}" = [1]\n')
+    with pytest.raises(pf.MachineError, match=re.escape(message)):
+        pf.machine(str(tmp_path / "mine.toml"))
+
+
+def test_a_figure_that_a_file_leaves_out_is_swept_once_it_is_there(monkeypatch, tmp_path):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    key = "units.forward.latency"
+    with pytest.raises(pf.InputError, match="one that its mapper reads beside those is swept once the file gives it"):
+        explore(Task.of(str(OWN), ["pbs@toy-256"], 4), [axis(f"{key}=90")])
+    given = '[units.forward]\nlatency = { value = 60, unit = "cycles", source = "chosen" }\n'
+    without_components = OWN.read_text().partition("[component_clock]")[0]
+    (tmp_path / "mine.toml").write_text(without_components + given)
+    own, other = explore(Task.of(str(tmp_path / "mine.toml"), ["pbs@toy-256"], 4), [axis(f"{key}=90")])["points"]
+    assert other["seconds"]["pbs@toy-256"] > own["seconds"]["pbs@toy-256"]
+
+
+def test_a_point_whose_area_no_law_tells_leaves_the_files_own(monkeypatch, tmp_path):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    # No component says how it follows this figure.
+    key = "units.core.rows"
+    text = OWN.read_text().replace("units.core.count * units.core.rows", "units.core.count")
+    text = text.replace("units.core.rows * units.core.columns", "units.core.columns")
+    (tmp_path / "mine.toml").write_text(re.sub(r"\[components\.\w+\.holds_for\]\n(\".*\n)+", "", text))
+    machine = pf.machine(str(tmp_path / "mine.toml"))
+    own, other = explore(Task.of(machine.argument, ["pbs@toy-256"], 4), [axis(f"{key}=1,2")])["points"]
+    assert own["values"] == {key: 2.0}
+    assert own["area_mm2"] == machine.native.area() > 0
+    assert "no component says how its area and power follow this figure" in other["error"]
 
 
 def test_a_sweep_too_large_to_end_is_told_at_once():
@@ -367,6 +443,12 @@ def test_a_key_switch_is_chosen_for_each_point_as_it_is_for_a_file_with_its_figu
         assert machine.simulate(programs.planned(name, options))["seconds"] == point["seconds"][name]
 
 
+def test_values_that_differ_are_shown_apart(monkeypatch):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    report = explore(Task.of(str(OWN), ["pbs@toy-256"], 1), [axis("channels.hbm.bandwidth=309.9999,1000001")])
+    assert {"310", "309.9999", "1000001"} <= set(report.table().split())
+
+
 def test_lanes_of_osiris_are_swept_alone(monkeypatch):
     monkeypatch.setattr(exploration, "_workers", _here)
     key, name = "units.ntt.lanes", "multiply@12"
@@ -389,6 +471,31 @@ def test_the_installed_command_starts_processes(polyfabric_process):
     done = polyfabric_process("explore", "f1", "--programs", "ntt@12", "--axis", f"{CLUSTERS}=8", "--jobs", "2")
     assert (done.status, "main module" in done.err) == (0, False), done.err
     assert "the file's own" in done.out
+
+
+@pytest.mark.parametrize(
+    ("machine", "programs", "message"),
+    [
+        ("strix", ["pbs@strix-I", "pbs@none"], 'no parameter set of TFHE is called "none"'),
+        ("strix", ["pbs@strix-I", "pbs@f1-12-L3"], "it is one of CKKS"),
+        ("strix", ["pbs@strix-I", "none.py:f"], "none.py"),
+        ("f1", ["ntt@12", "matvec@none"], "there is no parameter set 'none'"),
+        ("f1", ["ntt@12", "ntt@9"], "of a microbenchmark is log2 of the ring degree"),
+        ("f1", ["ntt@12", "matvec@none.toml"], "none.toml"),
+    ],
+)
+def test_a_wrong_name_is_told_before_any_point_is_computed(monkeypatch, machine, programs, message):
+    monkeypatch.setattr(exploration, "_workers", None)
+    with pytest.raises(pf.errors.Error, match=re.escape(message)):
+        explore(Task.of(machine, programs), [])
+
+
+def test_digits_are_swept_as_they_are_simulated(monkeypatch):
+    monkeypatch.setattr(exploration, "_workers", _here)
+    name, machine = "digits", pf.machines.load("strix")
+    (own,) = explore(Task.of("strix", [f"{name}@strix-I"]), [])["points"]
+    options = PlanOptions(parameters="strix-I", machine=machine, max_failure=0.0, security=0)
+    assert own["seconds"] == {f"{name}@strix-I": machine.simulate(programs.planned_to_time(name, options))["seconds"]}
 
 
 def test_dask_is_asked_for_where_it_is_missing(monkeypatch):

@@ -16,6 +16,8 @@ import pytest
 from polyfabric import files, keys, sides, stages
 from polyfabric.files import expect_file, read_bytes, write_bytes, write_new, write_together
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def test_a_file_is_whole_for_whoever_reads_it_meanwhile(tmp_path):
     path, contents = tmp_path / "file", [bytes([letter]) * (1 << 20) for letter in b"ab"]
@@ -234,6 +236,13 @@ def test_what_is_read_has_an_end(tmp_path, monkeypatch):
     with ThreadPoolExecutor(1) as pool:
         written = pool.submit(write, tmp_path / "pipe", spec.to_bytes())
         assert pf.Specification.load(tmp_path / "pipe") == spec
+        written.result()
+        # Who waits for the other end lets that one write.
+        written = pool.submit(write, tmp_path / "pipe", (ROOT / "machines/strix.toml").read_bytes())
+        assert pf.machine(tmp_path / "pipe").name == "strix"
+        written.result()
+        written = pool.submit(write, tmp_path / "pipe", (ROOT / "examples/own-bgv.toml").read_bytes())
+        assert pf.SlotParameters.load(tmp_path / "pipe") == pf.SlotParameters.load(ROOT / "examples/own-bgv.toml")
         written.result()
 
 

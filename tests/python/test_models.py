@@ -71,6 +71,7 @@ LINEAR = {
     "discriminant": (LinearDiscriminantAnalysis(), IRIS, 1),
     "neighbours": (KNeighborsClassifier(3), IRIS, 1),
     "least squares": (LinearRegression(), DIABETES, 8),
+    "least squares of a column": (LinearRegression(), (DIABETES[0], DIABETES[1][:, None]), 4),
     "ridge on components": (make_pipeline(make_pipeline(MinMaxScaler(), PCA(5)), Ridge()), DIABETES, 1),
     "lasso": (Lasso(0.1), DIABETES, 1),
     "elastic net": (ElasticNet(0.001), DIABETES, 1),

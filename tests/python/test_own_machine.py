@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polyfabric as pf
@@ -12,6 +13,7 @@ from polyfabric import programs
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TORUS = EXAMPLES / "own-tfhe-machine.toml"
 RNS = EXAMPLES / "own-rns-machine.toml"
+PAGE = (EXAMPLES.parent / "docs" / "your-own-machine.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.full
@@ -48,6 +50,79 @@ def test_what_an_activity_names_is_looked_for_when_the_file_is_read(file, unit, 
     told = " ".join(done.err.split())
     assert f'activity`: the schedule has no unit class, channel class or memory "{unit}s". Choose from: ' in told
     assert f" {unit}," in told
+
+
+def finch() -> tuple[str, str]:
+    """The machine of the page for one's own machines, and the component that the page appends to it."""
+    shown = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
+    assert len(shown) == 2
+    return shown[0], shown[1]
+
+
+def cycles(file, text):
+    file.write_text(text)
+    machine = pf.machine(str(file))
+    return machine.simulate(programs.timed("pbs", "toy-256", 4, machine))["cycles"]
+
+
+def test_lanes_of_a_stage_count_what_the_page_says(tmp_path):
+    text, _ = finch()
+    rows = re.findall(r"^\|[^|]*\| ((?:`\w+`,? ?)+)\| (coefficients|points) \|", PAGE, re.M)
+    counted = {stage: what for stages, what in rows for stage in re.findall(r"`(\w+)`", stages)}
+    assert set(counted) == {"rotator", "decomposer", "forward", "inverse", "multiply", "accumulator"}
+    own, lanes = cycles(tmp_path / "finch.toml", text), 4
+    for stage, what in counted.items():
+        for share, same in ((1, True), (2, False)):
+            # With folding a point is two coefficients. Slow stages need room for what they hold: more latency.
+            given = (2 if what == "coefficients" else 1) * lanes // share
+            latency = "" if same else 'latency = { value = 200, unit = "cycles", source = "chosen" }\n'
+            table = f'[units.{stage}]\nlanes = {{ value = {given}, unit = "lanes", source = "chosen" }}\n{latency}'
+            found = cycles(tmp_path / "finch.toml", f"{text}\n{table}")
+            assert (found == own) is same, stage
+
+
+def test_the_component_of_the_page_gives_area_and_with_the_memorys_energy_energy(tmp_path):
+    text, component = finch()
+    file = tmp_path / "finch.toml"
+    for energy, known in (('"unknown"', False), ("3.9", True)):
+        file.write_text(text.replace('energy = { value = "unknown"', f"energy = {{ value = {energy}") + component)
+        machine = pf.machine(str(file))
+        report = machine.simulate(programs.timed("pbs", "toy-256", 4, machine))
+        assert report["area_mm2"] == 3
+        assert (report["energy_j"] is not None) is known
+    for key in ("area", "power", "idle_share", "activity"):
+        file.write_text(text + re.sub(rf"^{key} = .*\n", "", component, flags=re.M))
+        with pytest.raises(pf.MachineError, match=f"missing field `{key}`"):
+            pf.machine(str(file))
+    for key, refused in (("area", False), ("power", False), ("idle_share", True)):
+        file.write_text(
+            text + re.sub(rf"^{key} = {{ value = [^,]+", f'{key} = {{ value = "unknown"', component, flags=re.M)
+        )
+        if refused:
+            with pytest.raises(pf.MachineError, match="unknown"):
+                pf.machine(str(file))
+        else:
+            assert None in (pf.machine(str(file)).native.area(), pf.machine(str(file)).native.power())
+    for key in ("count", "size"):
+        file.write_text(text + re.sub(rf"^{key} = .*\n", "", component, flags=re.M))
+        assert pf.machine(str(file)).native.area() == 3
+
+
+@pf.program(x=pf.Real.vector(64))
+def cube(x):
+    return x * x * x
+
+
+def test_a_set_of_ones_own_is_made_for_the_other_example_as_the_page_says():
+    words = re.findall(r'`(primes = "[^`]+"|pair_bits)`', PAGE)
+    assert words == ['primes = "1-mod-2^16"', "pair_bits"]
+    common = {"ring_degree": 16384, "gadget": {"hybrid": {"digit_limbs": 2}}, "noise_std": 3.2, "scale_log2": 56}
+    chain = {"q": [{"pair_bits": 62}, {"pair_bits": 56, "count": 3}], "p": [{"bits": 31, "count": 3}]}
+    fields = {"secret": "uniform-ternary", **common, **chain}
+    made = pf.SlotParameters.of("ckks", name="own-32", primes="1-mod-2^16", **fields)
+    assert cube.simulate(str(RNS), parameters=made)["parameters"] == "own-32"
+    with pytest.raises(pf.MachineError, match="below 2\\^32 that are 1 modulo 2\\^16"):
+        cube.simulate(str(RNS), parameters=pf.SlotParameters.of("ckks", name="own-any", **fields))
 
 
 def test_a_path_is_as_good_as_its_text():

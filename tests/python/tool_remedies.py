@@ -108,6 +108,11 @@ SWEEPS = [
     ),
     call(lambda _: explored("units.none=1"), "has no figure 'units.none'", lambda _: swept()),
     call(
+        lambda at: explored("components.local.area=1", machine=own_machine(at)),
+        "sweep one of those",
+        lambda at: explored("memories.local.capacity=256", machine=own_machine(at)),
+    ),
+    call(
         lambda at: exploration.own_axes(exploration.Task.of(own_machine(at, swept=False), (PBS,))),
         "name axes with --axis KEY=V1,V2,..",
         lambda at: exploration.Task.of(own_machine(at), (PBS,)).own([axes.axis("units.core.count=4,2")]),

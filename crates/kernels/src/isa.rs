@@ -84,6 +84,14 @@ impl Isa {
         Self::ALL.into_iter().filter(|isa| isa.is_present())
     }
 
+    /// Whether it multiplies bytes on this processor (AVX-512 VNNI).
+    pub(crate) fn multiplies_bytes(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self == Self::Avx512 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni");
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
     /// The set that kernels use: the one that [`VARIABLE`] names, else the processor's fastest. The variable is read once.
     ///
     /// # Errors
@@ -121,8 +129,7 @@ impl Isa {
     pub fn description(self) -> String {
         #[cfg(target_arch = "x86_64")]
         if self == Self::Avx512 {
-            let parts =
-                [("IFMA", crate::modular::ifma::is_present()), ("VNNI", crate::key_switch::multiplies_bytes(self))];
+            let parts = [("IFMA", crate::modular::ifma::is_present()), ("VNNI", self.multiplies_bytes())];
             let list = |there: bool| {
                 let names: Vec<_> = parts.iter().filter(|part| part.1 == there).map(|part| part.0).collect();
                 names.join(" and ")

@@ -1,4 +1,4 @@
-//! The mappers, and the machines that come with the project. A further one is a folder, its files, and a line here.
+//! The mappers, and the machines that come with the project. A further one is a folder, its files, and a line here, or one in each list where its mapper serves machines of other files too.
 
 use crate::contract::{Described, Machine, MachineError, Mapper};
 use crate::engine::description::{Description, DescriptionLiteral, FigureSpec};

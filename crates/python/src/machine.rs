@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A checked machine.
@@ -34,6 +34,24 @@ pub fn refused(error: machines::MachineError) -> Failure {
         _ => Kind::Machine,
     };
     Failure::new(kind, error)
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let unreadable = |error: &dyn Display| {
+        let message = format!("{}: cannot read the machine file ({error}); check the path", path.display());
+        Failure::new(Kind::Machine, message)
+    };
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes));
+    read.map_err(|error| unreadable(&error))?;
+    if bytes.len() > LARGEST_FILE {
+        let file = path.display().to_string();
+        return Err(Failure::new(Kind::Machine, DescriptionError::Size { file }));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let message = format!("{}: no text in UTF-8 ({error}); write it in that encoding", path.display());
+        Failure::new(Kind::Machine, message)
+    })
 }
 
 pub fn json(data: &impl Serialize) -> Result<String, Failure> {
@@ -94,22 +112,9 @@ impl PyMachine {
 
     /// The text of a machine file, of which no more is read than the largest one has.
     #[staticmethod]
-    fn text_of(path: PathBuf) -> PyResult<String> {
-        let unreadable = |error: &dyn Display| {
-            let message = format!("{}: cannot read the machine file ({error}); check the path", path.display());
-            Failure::new(Kind::Machine, message)
-        };
-        let mut bytes = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes));
-        read.map_err(|error| unreadable(&error))?;
-        if bytes.len() > LARGEST_FILE {
-            let file = path.display().to_string();
-            return Err(Failure::new(Kind::Machine, DescriptionError::Size { file }).into());
-        }
-        Ok(String::from_utf8(bytes).map_err(|error| {
-            let message = format!("{}: no text in UTF-8 ({error}); write it in that encoding", path.display());
-            Failure::new(Kind::Machine, message)
-        })?)
+    fn text_of(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+        // A pipe may never end: Ctrl-C leaves it to itself.
+        released(py, move || text_of(&path))
     }
 
     /// The machine that `text` describes, from a file called `file`, with `choices` of (fact, option).

@@ -10,8 +10,9 @@ from ..comparison import BATCH, OWN, WIDTHS
 from ..comparison import compare as compared
 from ..errors import InputError, ParameterError
 from ..language.types import MOST_ELEMENTS
+from ..programs import MICROBENCHMARK_BATCH
 from ..progress import bars
-from . import places
+from . import machine_choices, places
 from .console import out, print_json
 
 
@@ -33,15 +34,9 @@ from .console import out, print_json
     "--batch",
     type=click.IntRange(1, MOST_ELEMENTS),
     metavar="N",
-    help=f"Ciphertexts of a built-in program; {BATCH:,} without it.",
+    help=f"Ciphertexts of a built-in program; without it {BATCH:,}, and {MICROBENCHMARK_BATCH} of operations on residues.",
 )
-@click.option(
-    "--reading",
-    "readings",
-    multiple=True,
-    metavar="FACT=OPTION",
-    help="How to read what a machine's paper leaves open.",
-)
+@machine_choices.readings
 @click.option(
     "--widths",
     type=click.Choice(WIDTHS),

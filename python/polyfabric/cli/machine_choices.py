@@ -1,4 +1,4 @@
-"""Command-line options that come from the mappers: each lists its own, and a command takes those of all."""
+"""Command-line options that come from mappers and machine files: each mapper lists its own, and a command takes those of all."""
 
 from __future__ import annotations
 
@@ -7,10 +7,32 @@ from typing import Any
 
 import click
 
+from ..errors import InputError
 from ..machines import machine_options
 
 
-def machine_choices(command: Callable[..., Any]) -> Callable[..., Any]:
+def _each_once(_context: click.Context, _option: click.Parameter, readings: tuple[str, ...]) -> tuple[str, ...]:
+    """Readings, of one fact no more than one."""
+    found: dict[str, str] = {}
+    for reading in readings:
+        fact = reading.partition("=")[0]
+        if fact in found:
+            raise InputError(f"--reading {found[fact]} and {reading} are of one fact; give it once")
+        found[fact] = reading
+    return readings
+
+
+readings = click.option(
+    "--reading",
+    "readings",
+    multiple=True,
+    metavar="FACT=OPTION",
+    callback=_each_once,
+    help="How to read what a machine's paper leaves open.",
+)
+
+
+def of_mappers(command: Callable[..., Any]) -> Callable[..., Any]:
     """`command` with an option for each name that some mapper lists."""
     for entry in reversed(machine_options()):
         option, values = entry["option"], entry["option"]["values"]

@@ -78,6 +78,10 @@ def params(
     CKKS or BGV."""
     if scheme not in (None, "tfhe") and (lookups is not None or machine not in (None, GPU)):
         raise InputError(f"look-ups and their widths are of TFHE's sets alone; leave --scheme {scheme} out")
+    if name is not None and machine not in (None, GPU) and is_file(name):
+        raise InputError(
+            f"{name} is a set of CKKS or BGV, whose numbers no machine's widths change; leave --on {machine} out"
+        )
     if lookups is not None:
         if machine is None:
             raise InputError("--replay carries look-ups out on machines; name them with --on")

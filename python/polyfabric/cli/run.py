@@ -10,7 +10,7 @@ import click
 from .. import stages
 from ..computer import MOST_THREADS
 from ..language.types import MOST_ELEMENTS
-from . import run_applications, run_program
+from . import machine_choices, run_applications, run_program
 from .run_options import RunOptions
 
 
@@ -80,13 +80,7 @@ from .run_options import RunOptions
     metavar="LOG2",
     help="Largest failure probability that is accepted, as a power of 2: -128 without it, of CKKS what the bounds of its errors are drawn for.",
 )
-@click.option(
-    "--reading",
-    "readings",
-    multiple=True,
-    metavar="FACT=OPTION",
-    help="How to read what a machine's paper leaves open.",
-)
+@machine_choices.readings
 @click.option(
     "--report",
     "report_to",

@@ -20,9 +20,8 @@ from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slots import SlotPlan
-from . import places
+from . import machine_choices, places
 from .console import grid, out, print_json, security_warnings, warning_line
-from .machine_choices import machine_choices
 from .simulate_rounds import folded, is_given, steps
 
 BATCH = 64
@@ -46,9 +45,7 @@ BATCH = 64
     metavar="N",
     help="Ciphertexts of a built-in program; 64 without it.",
 )
-@click.option(
-    "--reading", "readings", multiple=True, metavar="FACT=OPTION", help="How to read what the paper leaves open."
-)
+@machine_choices.readings
 @click.option(
     "--max-failure",
     "max_failure",
@@ -85,7 +82,7 @@ BATCH = 64
     is_flag=True,
     help="CKKS, BGV: print the compiler's groups of operations that share a key-switch hint.",
 )
-@machine_choices
+@machine_choices.of_mappers
 @click.option(
     "--key-switch",
     "key_switch",
@@ -296,13 +293,9 @@ def _planned(program: str, options: PlanOptions, batch: int | None, of_programs:
                 )
         named = options.parameters if isinstance(options.parameters, str) else None
         return programs.microbenchmark(program, named, batch or programs.MICROBENCHMARK_BATCH)
-    if program == "digits":
-        from ..apps.digits.classify import prepare
-
-        return prepare(batch or 1, options)[0]
     if program in _native.built_in_names():
         batch = batch or BATCH
-    return programs.planned(program, options, batch)
+    return programs.planned_to_time(program, options, batch)
 
 
 def _data(

@@ -33,12 +33,14 @@ class Reading:
     threshold: float = 0.0
     neighbours: int | None = None
     """Of a classifier by nearest neighbours: how many of the least scores vote; `classes` then has a label for each score."""
+    column: bool = False
+    """Of a regressor with one score: whether its predictions are a column, as they are where it was fitted on one."""
 
     def predictions(self, scores: Floats) -> NDArray[Any]:
         """What the model's `predict` gives, for rows of scores."""
         if self.classes is None:
             values = np.exp(scores) if self.link == "exp" else sigmoid(scores) if self.link == "sigmoid" else scores
-            return values[:, 0] if values.shape[1] == 1 else values
+            return values[:, 0] if values.shape[1] == 1 and not self.column else values
         labels = np.asarray(self.classes)
         if self.neighbours is not None:
             kinds, votes = self._votes(scores, labels)

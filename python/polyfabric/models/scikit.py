@@ -142,6 +142,8 @@ def from_sklearn(
             )
         if isinstance(core, Ensemble):
             core = _with_base(core, own, transformers, data)
+        if reading.classes is None:
+            reading = replace(reading, column=np.ndim(model.predict(data[:1])) > 1)
         _expect_same(name, core, reading, model, data)
     made = encrypted(name, core, reading, data, Options(bits, value_bits, degree, margin, batch))
     made.names = names

@@ -77,7 +77,7 @@ def _values(d: dict[str, Any], point: dict[str, Any]) -> tuple[str, ...]:
 def _value(value: float | str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return value if isinstance(value, str) else f"{value:g}"
+    return value if isinstance(value, str) else f"{value:.10g}"
 
 
 def _drawing(points: list[dict[str, Any]]) -> list[str]:

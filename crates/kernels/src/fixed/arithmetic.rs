@@ -10,7 +10,7 @@
 //! Integers, so every path gives the same bits.
 
 use super::factors::{Factors, quantised};
-use super::spec::{AccumulatorSpec, Rounding, Stage, TransformSpec};
+use super::spec::{AccumulatorSpec, Rounding, Stage, TransformSpec, limit};
 use super::structure::Structure;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Isa;
@@ -106,11 +106,6 @@ pub(super) fn saturate(value: i64, limit: i64, saturations: &mut u64) -> i64 {
     let kept = value.clamp(-limit, limit);
     *saturations += u64::from(kept != value);
     kept
-}
-
-/// Largest magnitude of a signed `width`-bit number; symmetric, so that −x is always representable.
-pub(super) fn limit(width: u32) -> i64 {
-    (1 << (width - 1)) - 1
 }
 
 /// a · b, rounded.

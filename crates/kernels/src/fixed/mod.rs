@@ -16,6 +16,7 @@
 //! Calls return how many values saturated; a schedule for which that is not 0 is wrong for its data.
 
 mod arithmetic;
+mod error;
 mod error_model;
 mod factors;
 mod pair;
@@ -23,10 +24,9 @@ mod spec;
 mod structure;
 mod twiddle_error;
 
+pub use error::FixedSpecError;
 pub use error_model::{ProductError, digit_concentration};
-pub use spec::{
-    AccumulatorSpec, FixedFftSpec, FixedSpecError, FixedWidths, RangeRule, Rounding, Stage, StageWidths, TransformSpec,
-};
+pub use spec::{AccumulatorSpec, FixedFftSpec, FixedWidths, RangeRule, Rounding, Stage, StageWidths, TransformSpec};
 pub use structure::{Rotation, Structure};
 
 use crate::ring::RingDegree;

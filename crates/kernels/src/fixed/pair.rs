@@ -8,7 +8,8 @@
 //! is two folded transforms of M points, and the split is a stage of additions behind them: two stages more than the two folded
 //! transforms that p and q take alone. Folding has used the imaginary part up; merging halves nothing beside it.
 
-use super::arithmetic::{Round, limit, saturate};
+use super::arithmetic::{Round, saturate};
+use super::spec::limit;
 use super::{FixedFft, FixedSpectrum};
 
 impl FixedFft {

@@ -1,11 +1,10 @@
 //! Widths and scaling of a fixed-point external product, and how they are chosen.
 
-use super::arithmetic::limit;
+use super::error::FixedSpecError;
 use super::structure::Structure;
 use crate::decompose::Gadget;
 use crate::ring::RingDegree;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 /// What happens to the bits that a right shift drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -188,58 +187,6 @@ pub enum RangeRule {
     },
 }
 
-/// Why a fixed-point specification cannot be.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum FixedSpecError {
-    /// The vectorised stages need 16 points.
-    #[error("a fixed-point transform needs a ring degree of at least 32, not {0}")]
-    Degree(usize),
-    /// A width is out of range.
-    #[error("{what}: a width of {width} bits is outside {least} to {most}")]
-    Width {
-        /// Of what.
-        what: &'static str,
-        /// As written.
-        width: u32,
-        /// Smallest width supported.
-        least: u32,
-        /// Largest width supported.
-        most: u32,
-    },
-    /// The stage list does not fit the ring.
-    #[error("{what}: {found} stages given, but a ring degree of {degree} takes {expected}")]
-    Stages {
-        /// Which transform.
-        what: &'static str,
-        /// As written.
-        found: usize,
-        /// log2 of half the degree.
-        expected: usize,
-        /// N.
-        degree: usize,
-    },
-    /// A radix that no transform here has.
-    #[error("a radix of 2^{log2_radix}: groups have 1 to {most} stages")]
-    Radix {
-        /// As written.
-        log2_radix: u32,
-        /// Most stages of a group.
-        most: u32,
-    },
-    /// A shift is out of range.
-    #[error("{what}: a shift by {shift} bits is outside {least} to {most}")]
-    Shift {
-        /// Of what.
-        what: &'static str,
-        /// As written, or as it follows.
-        shift: i64,
-        /// Smallest shift supported.
-        least: i64,
-        /// Largest shift supported.
-        most: i64,
-    },
-}
-
 /// Widest data that the 64-bit arithmetic of a stage holds with its guard bits.
 pub(super) const WIDEST: u32 = 60;
 /// Widest twiddle factor whose parts an f64 holds.
@@ -247,6 +194,11 @@ pub(super) const WIDEST_TWIDDLE: u32 = 52;
 
 /// Longest right shift, which leaves of [`WIDEST`] bits what any longer one leaves: what the rounding makes of 0, or of −1 unit.
 pub(super) const LONGEST_SHIFT: u32 = 62;
+
+/// Largest magnitude of a signed `width`-bit number; symmetric, so that −x is always representable.
+pub(super) fn limit(width: u32) -> i64 {
+    (1 << (width - 1)) - 1
+}
 
 /// Fraction bits of a twiddle factor: all but the sign and one integer bit, which 1 needs.
 pub(super) const fn twiddle_fraction_bits(twiddle_bits: u32) -> u32 {

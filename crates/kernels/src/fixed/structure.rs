@@ -1,6 +1,6 @@
 //! How the stages of a transform are arranged: where its twist is, and which products with twiddle factors lie between its stages.
 
-use super::spec::FixedSpecError;
+use super::error::FixedSpecError;
 use serde::{Deserialize, Serialize};
 
 /// Arrangement of a folded negacyclic transform of M complex points. All of them give the same points in the same order.

@@ -16,8 +16,6 @@ use crate::isa::Isa;
 use crate::memory;
 use crate::torus::Torus;
 use packed::Packed;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use packed::is_present as multiplies_bytes;
 use std::sync::{Arc, OnceLock};
 
 /// Switches one ciphertext, `input` (k·N + 1 elements), row by row. Returns n + 1 elements.

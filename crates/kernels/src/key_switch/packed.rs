@@ -24,7 +24,7 @@ enum Parts {
 impl Parts {
     /// Those that `isa` multiplies.
     fn of(isa: Isa) -> Option<Self> {
-        if is_present(isa) { Some(Self::Bytes) } else { (isa != Isa::Portable).then_some(Self::Halves) }
+        if isa.multiplies_bytes() { Some(Self::Bytes) } else { (isa != Isa::Portable).then_some(Self::Halves) }
     }
 
     /// w.
@@ -203,20 +203,9 @@ fn digit_words<T: Torus>(shape: Shape, parts: Parts, inputs: &[T]) -> Vec<u32> {
     words
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn is_present(_isa: Isa) -> bool {
-    false
-}
-
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn multiply_add<const PLANES: usize, const COLUMNS: usize>(_: &[u32], _: &[u32], _: usize, _: &mut [u32]) {
     unreachable!("no key is packed without the instructions")
-}
-
-/// Whether bytes are multiplied where `isa` is in use.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn is_present(isa: Isa) -> bool {
-    isa == Isa::Avx512 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni")
 }
 
 /// For each ciphertext of `sums` ([ciphertext][plane][column]) adds the products of its digits, `rows` words apart in `digits`, with

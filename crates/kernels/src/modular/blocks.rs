@@ -36,6 +36,16 @@ pub fn in_block(block: &[u64], place: usize) -> u64 {
     (block[word] >> shift | rest) & (u64::MAX >> (64 - bits))
 }
 
+/// How the factors of a sum lie.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    /// Words of a block's factors: the bytes of each, from one to eight.
+    pub width: usize,
+    /// Words from one block's to the next.
+    pub stride: usize,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use super::{BLOCK, Modulus, ShoupFactor, in_block};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use super::{float, limb_float};
+use super::{blocks::Steps, float, limb_float};
 #[cfg(target_arch = "x86_64")]
 use super::{ifma, limb_ifma};
 use crate::aligned::elements;
@@ -31,16 +31,6 @@ pub(crate) enum Form {
     /// f64.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     Float,
-}
-
-/// How the factors of a sum lie.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-#[derive(Clone, Copy)]
-pub(super) struct Steps {
-    /// Words of a block's factors: the bytes of each, from one to eight.
-    pub width: usize,
-    /// Words from one block's to the next.
-    pub stride: usize,
 }
 
 /// The factors of an inner product, a row for each term.

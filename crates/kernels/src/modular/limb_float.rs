@@ -2,8 +2,8 @@
 //!
 //! Written once over [`Floats`]; `avx2`, `avx512` and `neon` are the functions compiled for these sets. SAFETY of every function: the set is present.
 
+use super::blocks::Steps;
 use super::float::{Factor, Floats, LEAST_WIDTH, Places, Residues, Split, Sum, split_capacity};
-use super::limb::Steps;
 use super::{BLOCK, Modulus};
 use crate::memory::{NextUse, fetch_line_near, finish, next_use_of};
 

@@ -1,8 +1,8 @@
 //! The operations of [`super::Limb`] in AVX-512 IFMA. Each does whole registers and gives the number of words done.
 
 use super::Modulus;
+use super::blocks::Steps;
 use super::ifma::{Constants, Factor, LANES, Sum, WORD_BITS, WORD_MASK, load, store, sum_capacity, write};
-use super::limb::Steps;
 use crate::memory::{NextUse, finish, next_use_of};
 use std::arch::x86_64::*;
 

@@ -2,8 +2,8 @@
 //!
 //! The checker shows that every event reads what it names, where it lies, after it was written. The audit shows that the names add up to
 //! the kernel program: every value that an event writes follows, by the program's own definition, from the values that it reads, by a step
-//! that its unit can do and in the work that it is given; every value of the program is computed exactly once; every result leaves the
-//! chip. Both together mean that the schedule computes the program, whatever the mapper had in mind.
+//! that its unit can do and in the work that it is given; every value of the program is computed, of polynomials on the torus
+//! exactly once and of residues under no name twice; every result leaves the chip. Both together mean that the schedule computes the program, whatever the mapper had in mind.
 //!
 //! The mapper says two things, and neither can make a wrong schedule pass: what each of its values stands for ([`Meaning::data`]), and
 //! which steps each kind of operation may take ([`Meaning::function`]).
@@ -52,6 +52,14 @@ pub enum AuditError {
         result: String,
         /// What it does not read.
         missing: String,
+    },
+    /// Something that the program computes, as if it had been there from the start.
+    #[error("{event} takes {what} for something that lies off the chip from the start, and the program computes it")]
+    Given {
+        /// The event.
+        event: String,
+        /// What it takes for that.
+        what: String,
     },
     /// A step that the unit does not do.
     #[error("{event} writes {result}, which takes a step that `{kind}` does not do: {step}")]

@@ -24,6 +24,7 @@ use expected::{Expected, converted};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
+use polyfabric_schemes::rns::Part;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::{ControlFlow, Range};
@@ -226,8 +227,13 @@ impl Audit<'_> {
     fn moved(&mut self, event: &Event) -> Result<(), AuditError> {
         for read in &event.reads {
             let number = self.numbers(event, read.value)?.start;
-            if let Some(leaf) = self.meaning.leaf(read.value).filter(|_| self.off_chip(read.place.memory.0)) {
-                self.known[number].get_or_insert_with(|| Residue::leaf(leaf, &self.program.moduli));
+            if self.off_chip(read.place.memory.0) {
+                if let Some(leaf) = self.meaning.leaf(read.value) {
+                    self.known[number].get_or_insert_with(|| Residue::leaf(leaf, &self.program.moduli));
+                } else if self.resources.value_classes[usize::from(read.value.class.0)].input {
+                    let what = format!("value {}", read.value.index);
+                    return Err(AuditError::Given { event: self.name(event), what });
+                }
             }
         }
         for write in &event.writes {
@@ -250,7 +256,10 @@ impl Audit<'_> {
         let may = |step: &Step| match (role, step) {
             (Role::Compute(names), _) => names.contains(&step.name()),
             (Role::Sums { together, terms }, Step::Sums(sums)) => {
-                sums.chunks(together).all(|of| of.iter().all(|sum| sum.limb == of[0].limb && sum.terms.len() <= terms))
+                sums.len().is_multiple_of(together)
+                    && sums
+                        .chunks(together)
+                        .all(|of| of.iter().all(|sum| sum.limb == of[0].limb && sum.terms.len() <= terms))
             }
             _ => false,
         };
@@ -363,8 +372,16 @@ impl Audit<'_> {
                 }
                 results.extend(to.iter().map(|limb| leaf(limb, true)));
             }
-            Step::Generated(leaf) if operands.is_empty() => results.push(Residue::leaf(*leaf, moduli)),
-            Step::Generated(_) => return Err("no operand".to_owned()),
+            Step::Generated(leaf) => {
+                // Everything else of a key, and what the user gives, comes from outside.
+                if !matches!(leaf.leaf, Leaf::Hint { part: Part::Mask, .. }) {
+                    return Err("a mask of a key, which a seed gives".to_owned());
+                }
+                if !operands.is_empty() {
+                    return Err("no operand".to_owned());
+                }
+                results.push(Residue::leaf(*leaf, moduli));
+            }
             Step::One(function) => results.push(self.one(*function, operands)?),
         }
         Ok(())

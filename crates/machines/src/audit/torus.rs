@@ -4,7 +4,7 @@ mod size;
 
 use super::AuditError;
 use super::fingerprint::{Fingerprint, Rounds};
-use crate::engine::schedule::{Event, Item, KindId, MemoryKind, Repeat, Resources, Schedule, Shift, Value};
+use crate::engine::schedule::{Access, Event, Item, KindId, MemoryKind, Repeat, Resources, Schedule, Shift, Value};
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{
     Body, BodyType, BodyValue, KernelProgram, OpKind, Primitive, ValueId, ValueType,
@@ -209,7 +209,7 @@ struct Audit<'a> {
     computed: HashMap<Datum, u32>,
     /// By operation and item, the work of all parts of a key switch or a row.
     work: HashMap<(u32, u32), u64>,
-    /// Ciphertexts that have reached off-chip memory.
+    /// Ciphertexts that have reached off-chip memory, each whole.
     stored: HashSet<Datum>,
 }
 
@@ -268,8 +268,30 @@ impl<'a> Audit<'a> {
     }
 
     fn leaves_chip(&self, event: &Event) -> bool {
-        let off_chip = |memory: usize| matches!(self.resources.memories[memory].kind, MemoryKind::OffChip);
-        event.writes.iter().any(|write| off_chip(write.place.memory.0 as usize))
+        event.writes.iter().any(|write| self.is_off_chip(write))
+    }
+
+    fn is_off_chip(&self, access: &Access) -> bool {
+        matches!(self.resources.memories[usize::from(access.place.memory.0)].kind, MemoryKind::OffChip)
+    }
+
+    /// Holds that what lies off the chip from the start, and is read there without anybody having written it, is nothing that the program computes.
+    fn given(&self, read: &Read<'_>) -> Result<(), AuditError> {
+        let input = |access: &&Access| self.resources.value_classes[usize::from(access.value.class.0)].input;
+        let accesses = read.event.reads.iter().chain(&read.event.writes);
+        for access in accesses.filter(|access| self.is_off_chip(access)).filter(input) {
+            for datum in self.meaning.data(access.value.shifted(read.shift)) {
+                let given = match datum {
+                    Datum::Lwe { op, .. } => matches!(self.op(op), Some(OpKind::Input { .. })),
+                    Datum::Key { .. } | Datum::Table { .. } | Datum::SwitchKey { .. } | Datum::Twiddles { .. } => true,
+                    _ => false,
+                };
+                if !given {
+                    return Err(AuditError::Given { event: self.name(read), what: datum.to_string() });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// An event whose operands the program lists: each round is looked up, but for those of one sum.
@@ -329,6 +351,7 @@ impl<'a> Audit<'a> {
         if let (Some(constant), Some(&result)) = (self.meaning.constant(event.op.kind), written.first()) {
             self.need(&read, result, constant)?;
         }
+        self.given(&read)?;
         for &datum in &written {
             match function {
                 Function::Move { .. } => {
@@ -344,7 +367,7 @@ impl<'a> Audit<'a> {
             }
         }
         self.sized(&read, function)?;
-        let bytes = |accesses: &[crate::engine::schedule::Access]| -> u64 {
+        let bytes = |accesses: &[Access]| -> u64 {
             let holds = accesses.iter().filter(|access| !data(access.value).is_empty());
             holds.map(|access| access.bytes).sum()
         };
@@ -376,10 +399,12 @@ impl<'a> Audit<'a> {
     /// Elements of a ciphertext of a linear layer.
     fn row_elements(&self, datum: Datum) -> u64 {
         match datum {
-            Datum::Lwe { op, .. } | Datum::LinearSum { op, .. } => match self.program.ops[op as usize].result {
-                ValueType::Lwe { dimension, .. } => dimension as u64 + 1,
-                _ => 0,
-            },
+            Datum::Lwe { op, .. } | Datum::LinearSum { op, .. } => {
+                match self.program.ops.get(op as usize).map(|op| op.result) {
+                    Some(ValueType::Lwe { dimension, .. }) => dimension as u64 + 1,
+                    _ => 0,
+                }
+            }
             _ => 0,
         }
     }
@@ -436,6 +461,9 @@ impl<'a> Audit<'a> {
                     Some(_) => return Err(other()),
                     None => (value, iteration),
                 };
+                if value.index() >= body.carried as usize + body.ops.len() {
+                    return Err(other());
+                }
                 let place = Iteration { op, element, iteration, body, steps, result };
                 let products = self.follow(read, &place, value)?;
                 Ok(self.size(body, value) * products.max(1))

@@ -185,6 +185,9 @@ pub struct OpKind {
     /// How the unit is set up for it, if it has to be. Elements then pass one behind the other and none overtakes another, and the unit is
     /// set up in another way when the last of them has left, [`OpKind::latency`] cycles after it came: it has to be empty.
     pub mode: Option<Mode>,
+    /// Whether it reads addends, which may come when the unit has had its other operands for a while. Every other operand is read
+    /// [`OpKind::latency`] cycles before what is made of it comes.
+    pub addends: bool,
     /// Whether the unit stands beside the off-chip memory and works on what lies there, as a host does: all others reach it over channels.
     pub off_chip: bool,
 }

@@ -87,6 +87,12 @@ pub struct F1 {
     pub low_throughput: Option<LowThroughput>,
 }
 
+/// Registers of a cluster, or frames of a bank, that have a number.
+const MOST_NUMBERS: u64 = u16::MAX as u64;
+
+/// Frames of the scratchpad that the checker keeps account of: some 450 MiB.
+const MOST_FRAMES: u64 = 1 << 20;
+
 /// A machine on rings of one degree: everything in cycles and vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
@@ -136,6 +142,23 @@ pub enum GeometryError {
         /// Vectors that are needed.
         needed: u64,
     },
+    /// More vectors than have a number, or than a check of schedules keeps account of.
+    #[error(
+        "{memory} of {bytes} bytes holds {vectors} vectors of {degree} residues, and schedules place {most} at most: take a \
+         larger ring, or reduce it in the machine file"
+    )]
+    Many {
+        /// Memory.
+        memory: &'static str,
+        /// Its size.
+        bytes: u64,
+        /// Vectors that fit.
+        vectors: u64,
+        /// Elements of a vector.
+        degree: usize,
+        /// Vectors that schedules place there.
+        most: u64,
+    },
     /// More units than have a number.
     #[error("{units} {kind} units of low throughput in a cluster; there are at most 255: take fewer of the full ones")]
     Units {
@@ -155,17 +178,20 @@ impl F1 {
         let vector = self.vector(degree);
         let shape = Shape::new(vector, self.lanes)?;
         let bytes = vector.get() as u64 * WORD_BYTES;
-        let fits = |memory, capacity: u64, needed| {
-            let vectors = capacity / bytes;
+        let fits = |memory, capacity: u64, needed, most| {
+            let (vectors, degree) = (capacity / bytes, vector.get());
             if vectors < needed {
-                return Err(GeometryError::Capacity { memory, bytes: capacity, vectors, degree: vector.get(), needed });
+                return Err(GeometryError::Capacity { memory, bytes: capacity, vectors, degree, needed });
+            }
+            if vectors > most {
+                return Err(GeometryError::Many { memory, bytes: capacity, vectors, degree, most });
             }
             Ok(vectors as usize)
         };
         // Two operands and a result of one instruction, and room for one vector on its way.
-        let registers = fits("a register file", self.register_file, 4)?;
-        let frames = fits("a scratchpad bank", self.bank_bytes, 1)?;
-        fits("the scratchpad", self.bank_bytes * self.banks as u64, 4)?;
+        let registers = fits("a register file", self.register_file, 4, MOST_NUMBERS)?;
+        let frames = fits("a scratchpad bank", self.bank_bytes, 1, MOST_NUMBERS)?;
+        fits("the scratchpad", self.bank_bytes * self.banks as u64, 4, MOST_FRAMES)?;
         let PipelineDepth { multiplier, adder, .. } = self.depth;
         // log2 layers of butterflies, the multiplication, the transpose, log2 G layers (figure 8).
         let butterfly = multiplier + adder;

@@ -1,9 +1,9 @@
 //! A compiled program as bytes, and back: what the compiler found out, beside the program and the machine.
 //!
 //! The bytes hold the order of the instructions, the groups and the actions. Whoever reads them has the program, from which the
-//! instructions follow, and the machine; nothing is believed: the order must be one of these instructions that respects
-//! their dependencies, and the checker simulates the actions. So a file of another program, of another machine or from a
-//! stranger is refused, or is a schedule that holds.
+//! instructions follow, and the machine; nothing that time or results depend on is believed: the order must be one of these instructions that
+//! respects their dependencies, and the checker simulates the actions. So a file of another program, of another machine or from a
+//! stranger is refused, or is a schedule that holds. What a report says of groups, and of phase 2's own estimate, is as the file has it.
 //!
 //! `PFF1`, a version byte, then numbers as in the streams: N; instructions; leaves; for each instruction in order its number in the
 //! translation; groups, each a leaf of its hint and 1 or 0, operations, instructions; peak and cycles of phase 2;

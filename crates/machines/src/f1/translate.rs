@@ -50,8 +50,8 @@ pub struct Translation {
 pub enum TranslationError {
     /// A modulus that the multiplier does not serve.
     #[error(
-        "limb {limb} is modulo {modulus}; F1's multipliers serve primes below 2^32 that are 1 modulo 2^16: choose a set of \
-         that class"
+        "limb {limb} is modulo {modulus}; the machine's multipliers serve primes below 2^32 that are 1 modulo 2^16: choose a set of \
+         that class, in a file `primes = \"1-mod-2^16\"`"
     )]
     Modulus {
         /// Limb.

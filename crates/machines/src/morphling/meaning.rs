@@ -79,7 +79,7 @@ impl<'a> Names<'a> {
                 // After some of its products: a value of the iteration that is under way.
                 Some(order) => {
                     let sum = body.and_then(|names| names.sums.get(polynomial as usize)?.get(order as usize).copied());
-                    in_body(sum, iteration - 1)
+                    in_body(sum.filter(|_| iteration > 0), iteration.saturating_sub(1))
                 }
             };
         }
@@ -214,12 +214,13 @@ impl Meaning for Names<'_> {
             return vec![Datum::Lwe { op: index, element }];
         }
         if class == classes.key_switch_sum {
-            let done = iteration * self.layout.tile_elements as u32;
+            let done = iteration.saturating_mul(self.layout.tile_elements as u32);
             return vec![Datum::SwitchSum { op: index, element, done }];
         }
         if class == classes.key_switch_key {
             let tile = self.layout.tile_elements as u32;
-            return vec![Datum::SwitchKey { from: iteration * tile, to: (iteration + 1) * tile }];
+            let [from, to] = [iteration, iteration.saturating_add(1)].map(|tiles| tiles.saturating_mul(tile));
+            return vec![Datum::SwitchKey { from, to }];
         }
         if class == classes.linear_sum {
             let done = self.columns(index, element, iteration);

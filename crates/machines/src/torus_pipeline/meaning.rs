@@ -117,9 +117,12 @@ impl Meaning for Names<'_> {
                 let inverse = steps.drains.iter().flat_map(|drain| &drain.inverses).filter(of_column).nth(order)?;
                 Some(vec![added(body, inverse.operation)?])
             }),
-            class if class == classes.switch_sum => vec![Datum::SwitchSum { op, element, done: iteration * tile }],
+            class if class == classes.switch_sum => {
+                vec![Datum::SwitchSum { op, element, done: iteration.saturating_mul(tile) }]
+            }
             class if class == classes.switch_key => {
-                vec![Datum::SwitchKey { from: iteration * tile, to: (iteration + 1) * tile }]
+                let [from, to] = [iteration, iteration.saturating_add(1)].map(|tiles| tiles.saturating_mul(tile));
+                vec![Datum::SwitchKey { from, to }]
             }
             class if class == classes.linear_sum => {
                 let columns = iteration.checked_sub(1).and_then(|pass| self.passes.get(&(op, pass)));

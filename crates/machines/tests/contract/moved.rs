@@ -2,9 +2,11 @@
 
 use crate::residue_family::{Case, Listed};
 use crate::{judged, torus_machines};
-use polyfabric_machines::audit::{Function, Meaning};
+use polyfabric_machines::audit::{Function, Meaning, audit};
 use polyfabric_machines::contract::torus;
-use polyfabric_machines::engine::schedule::{Access, Event, Item, MemoryId, MemoryKind, Resources, Schedule};
+use polyfabric_machines::engine::schedule::{
+    Access, ClassId, Event, Item, KindId, MemoryId, MemoryKind, Place, Resources, Schedule, Value,
+};
 use std::sync::Arc;
 
 /// Something wrong with all events that it is about; how many accesses it has changed.
@@ -71,6 +73,37 @@ const CHANGES: [Change; 5] = [
     ("inputs and keys read off the chip", &straight_from_memory),
 ];
 
+/// Stores of a word, from places of a word.
+fn a_word_stored(resources: &Resources, event: &mut Event) -> usize {
+    let off_chip = |kind: &MemoryKind| *kind == MemoryKind::OffChip;
+    if !event.writes.iter().any(|write| holds(resources, write, off_chip)) {
+        return 0;
+    }
+    accesses(event).filter(|access| access.bytes > 4).map(|access| (access.bytes, access.place.bytes) = (4, 4)).count()
+}
+
+/// Halves that are read twice.
+fn half_twice(resources: &Resources, event: &mut Event) -> usize {
+    let on_chip = |kind: &MemoryKind| matches!(kind, MemoryKind::OnChip { .. });
+    let twice = |read: &Access| match holds(resources, read, on_chip) && read.place.bytes.is_multiple_of(2) {
+        true => {
+            let place = Place { bytes: read.place.bytes / 2, ..read.place };
+            vec![Access { place, bytes: read.bytes / 2, ..*read }; 2]
+        }
+        false => vec![*read],
+    };
+    let before = event.reads.len();
+    event.reads = event.reads.iter().flat_map(twice).collect();
+    event.reads.len() - before
+}
+
+/// A word of each operand on the chip.
+fn a_word_of_each(resources: &Resources, event: &mut Event) -> usize {
+    let on_chip = |kind: &MemoryKind| matches!(kind, MemoryKind::OnChip { .. });
+    let held = event.reads.iter_mut().filter(|read| holds(resources, read, on_chip) && read.bytes > 4);
+    held.map(|read| read.bytes = 4).count()
+}
+
 /// An operand that is read when the results are there.
 fn late(resources: &Resources, event: &mut Event) -> bool {
     let any = |kind: &MemoryKind| *kind != MemoryKind::Scoreboard;
@@ -81,6 +114,20 @@ fn late(resources: &Resources, event: &mut Event) -> bool {
     let by = (last + 1).saturating_sub(read.first);
     (read.first, read.last) = (read.first + by, read.last + by);
     true
+}
+
+/// The last element of an operand from the scratchpads, read as the last result comes: a unit that has to have it earlier.
+fn with_the_last_result(resources: &Resources, event: &mut Event) -> bool {
+    let kind = &resources.kinds[usize::from(event.op.kind.0)];
+    let any = |memory: &MemoryKind| *memory != MemoryKind::Scoreboard;
+    let on_chip = |memory: &MemoryKind| matches!(memory, MemoryKind::OnChip { .. } | MemoryKind::Lines(_));
+    let last = event.writes.iter().filter(|write| holds(resources, write, any)).map(|write| write.last).max();
+    let (Some(last), Some(read)) = (last, event.reads.iter_mut().find(|read| holds(resources, read, on_chip))) else {
+        return false;
+    };
+    let by = last.saturating_sub(read.last);
+    (read.first, read.last) = (read.first + by, read.last + by);
+    by > 0 && kind.latency > 0 && !kind.addends
 }
 
 fn every(items: &mut [Item], change: &mut dyn FnMut(&mut Event)) {
@@ -132,6 +179,131 @@ fn values_that_are_not_moved_whole_are_refused() {
             assert!(changed > 0 && case.judged(&listed).is_err(), "{}: {what}", case.name());
         }
     }
+}
+
+#[test]
+fn parts_of_values_are_not_taken_for_the_whole() {
+    let moves = |function: Function| matches!(function, Function::Move { .. });
+    let (others, extracts) = (|function| !moves(function), |function| function == Function::SampleExtract);
+    let of: [(&dyn Fn(Function) -> bool, Change); 4] = [
+        (&moves, ("stores of a word", &a_word_stored)),
+        (&moves, ("moves that read a word", &a_word_of_each)),
+        (&others, ("halves read twice", &half_twice)),
+        (&extracts, ("a word of each polynomial", &a_word_of_each)),
+    ];
+    let mut met = [0; 4];
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        let meaning = mapped.meaning(&program);
+        let base = mapped.schedule();
+        for ((about, (what, change)), met) in of.iter().zip(&mut met) {
+            for kind in crate::kinds(base).into_iter().filter(|&kind| about(meaning.function(KindId(kind)))) {
+                let mut schedule = base.clone();
+                let mut changed = 0;
+                every(&mut schedule.items, &mut |event| {
+                    changed += if event.op.kind.0 == kind { change(&base.resources, event) } else { 0 };
+                });
+                let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+                let name = &base.resources.kinds[usize::from(kind)].name;
+                assert!(refused || changed == 0, "{}: {what} for {name}", machine.name());
+                *met += changed;
+            }
+        }
+    }
+    assert!(met.iter().all(|&met| met > 0), "{met:?}");
+}
+
+#[test]
+fn a_computed_value_is_not_taken_for_one_that_is_given() {
+    let mut renamed = 0;
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        let meaning = mapped.meaning(&program);
+        let resources = &mapped.schedule().resources;
+        let off_chip =
+            |access: &Access| resources.memories[usize::from(access.place.memory.0)].kind == MemoryKind::OffChip;
+        let classes = (0..resources.value_classes.len() as u16).map(ClassId);
+        for given in classes.filter(|class| resources.value_classes[usize::from(class.0)].input) {
+            let mut schedule = mapped.schedule().clone();
+            let mut changed = 0;
+            every(&mut schedule.items, &mut |event| {
+                for read in event.reads.iter_mut().filter(|read| off_chip(read)) {
+                    let as_given = Value { class: given, ..read.value };
+                    // Of a program's first ciphertexts that is what they are.
+                    let computed = !resources.value_classes[usize::from(read.value.class.0)].input;
+                    if computed && meaning.data(as_given) == meaning.data(read.value) {
+                        (read.value, changed) = (as_given, changed + 1);
+                    }
+                }
+            });
+            let refused = judged(&machine, &program, &*mapped, &schedule);
+            let told = refused.as_ref().is_err_and(|error| error.contains("lies off the chip from the start"));
+            assert!(told || changed == 0, "{}: {refused:?}", machine.name());
+            renamed += changed;
+        }
+    }
+    assert!(renamed > 0, "no program reads a result of its own from off the chip");
+}
+
+#[test]
+fn values_that_no_program_has_are_refused() {
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        let meaning = mapped.meaning(&program);
+        for kind in crate::kinds(mapped.schedule()) {
+            for write in [false, true] {
+                for index in [0xff, 0xffff, u32::MAX] {
+                    let mut schedule = mapped.schedule().clone();
+                    let changed = crate::first(&mut schedule.items, &mut |event| {
+                        let accesses = if write { &mut event.writes } else { &mut event.reads };
+                        let Some(access) = accesses.first_mut().filter(|_| event.op.kind.0 == kind) else {
+                            return false;
+                        };
+                        let before = meaning.data(access.value);
+                        access.value.index |= index;
+                        // What holds nothing of the program is none of its values.
+                        !before.is_empty() && meaning.data(access.value) != before
+                    });
+                    let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+                    // The audit is asked by itself too: it must not count on what the checker finds.
+                    let held = audit(&program, &schedule, &*meaning);
+                    let name = &schedule.resources.kinds[usize::from(kind)].name;
+                    assert!(refused || held.is_err() || !changed, "{}: {name}", machine.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_operand_that_comes_with_the_last_result_is_refused() {
+    let (mut of_torus, mut of_residues) = (0, 0);
+    for (machine, program) in torus_machines() {
+        let mapped = torus::map(&machine, &program).expect("it fits");
+        for kind in crate::kinds(mapped.schedule()) {
+            let mut schedule = mapped.schedule().clone();
+            let resources = schedule.resources.clone();
+            let own = |event: &Event| event.op.kind.0 == kind && resources.as_channel(event.resource).is_none();
+            let changed =
+                crate::first(&mut schedule.items, &mut |event| own(event) && with_the_last_result(&resources, event));
+            let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+            assert!(refused || !changed, "{}: {}", machine.name(), resources.kinds[usize::from(kind)].name);
+            of_torus += usize::from(changed);
+        }
+    }
+    for case in Case::all() {
+        for index in case.listed.samples() {
+            let mut listed = case.listed.clone();
+            let event = &mut listed.events[index];
+            if case.listed.resources.as_channel(event.resource).is_none()
+                && with_the_last_result(&case.listed.resources, event)
+            {
+                assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
+                of_residues += 1;
+            }
+        }
+    }
+    assert!(of_torus > 0 && of_residues > 0, "{of_torus} and {of_residues} operands");
 }
 
 fn computes(meaning: &dyn Meaning, event: &Event) -> bool {

@@ -1,6 +1,6 @@
 //! Parameter sets of CKKS and BGV: named ones, and those of the user, as objects and as data.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind, detached, released};
 use polyfabric_planner::slots;
 use polyfabric_planner::slots::parameters::{of_bgv, of_ckks};
 use polyfabric_schemes::set_file::{ParameterSet, load, parse};
@@ -19,7 +19,7 @@ impl PySlotParameters {
     /// The set of a TOML file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        detached(py, || Ok(Self(load(&path).map_err(Failure::of(Kind::Parameter))?)))
+        released(py, move || Ok(Self(load(&path).map_err(Failure::of(Kind::Parameter))?)))
     }
 
     /// The named set of that name, or one with another key switch, as machines' compilers choose it: `SET-d2` has two digits; nothing if there is none.

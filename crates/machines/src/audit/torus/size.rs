@@ -3,7 +3,7 @@
 
 use super::super::AuditError;
 use super::{Audit, Datum, Function, Read};
-use crate::engine::schedule::{Access, MemoryKind};
+use crate::engine::schedule::{Access, MemoryKind, Place};
 use polyfabric_program::tfhe::kernel::{Body, OpKind, Primitive};
 
 impl Audit<'_> {
@@ -17,10 +17,23 @@ impl Audit<'_> {
             }
             // Parts of a value may come one by one: whoever reads all of it finds out if one is missing.
             let whole = |access: &Access| self.bits(access) == 0 || access.bytes >= access.place.bytes;
-            return match event.reads.iter().find(|access| self.has_places(access) && !whole(access)) {
-                Some(access) => Err(self.too_small(read, access, access.bytes, access.place.bytes)),
-                None => Ok(()),
-            };
+            if let Some(access) = event.reads.iter().find(|access| self.has_places(access) && !whole(access)) {
+                return Err(self.too_small(read, access, access.bytes, access.place.bytes));
+            }
+            for access in event.writes.iter().filter(|access| self.bits(access) > 0) {
+                // Off the chip nobody finds out. On it nobody writes more than has come, however many get it.
+                let (_, size) = self.wanted(read, function, access, true);
+                if self.is_off_chip(access) && access.bytes < size {
+                    return Err(self.too_small(read, access, access.bytes, size));
+                }
+                // What passes a unit's registers has no size there.
+                let same = |of: &&Access| of.value == access.value && self.bits(of) > 0;
+                let come: u64 = event.reads.iter().filter(same).map(|of| of.bytes).sum();
+                if come < access.bytes && event.reads.iter().any(|of| same(&of)) {
+                    return Err(self.too_small(read, access, come, access.bytes));
+                }
+            }
+            return Ok(());
         }
         for (accesses, write) in [(&event.reads, false), (&event.writes, true)] {
             for (index, access) in accesses.iter().enumerate() {
@@ -29,7 +42,7 @@ impl Audit<'_> {
                     let all = || accesses.iter().filter(same);
                     let (wanted, room) = self.wanted(read, function, access, write);
                     let bytes = all().map(|access| access.bytes).sum();
-                    let places = all().filter(|access| self.has_places(access)).map(|access| access.place.bytes).sum();
+                    let places = room_of(all().filter(|access| self.has_places(access)).map(|access| access.place));
                     if bytes < wanted {
                         return Err(self.too_small(read, access, bytes, wanted));
                     }
@@ -50,8 +63,16 @@ impl Audit<'_> {
         let element = bits.div_ceil(8);
         let wanted = match (function, data.first()) {
             _ if write => size,
-            // One amount turns a polynomial, and one coefficient is a ciphertext's body.
-            (_, Some(Datum::Amounts { .. })) | (Function::SampleExtract, Some(Datum::Body { .. })) => size.min(element),
+            // One amount turns a polynomial; but all of those that move on are read.
+            (_, Some(Datum::Amounts { .. })) if !read.event.writes.iter().any(|write| write.value == access.value) => {
+                size.min(element)
+            }
+            // One coefficient of the last polynomial is a ciphertext's body.
+            (Function::SampleExtract, Some(&Datum::Body { op, value, .. }))
+                if self.body(op).is_some_and(|body| value.0 + 1 == body.carried) =>
+            {
+                size.min(element)
+            }
             // A key switch takes as much of the mask as it has key for; the body is added to.
             (Function::KeySwitch, Some(Datum::Lwe { .. })) => {
                 let of_key = |datum: &Datum| match *datum {
@@ -110,4 +131,18 @@ impl Audit<'_> {
         };
         self.program.ops.iter().find_map(|op| of(&op.kind)).unwrap_or(0)
     }
+}
+
+/// Bytes of places, those that several of them share counted once.
+fn room_of(places: impl Iterator<Item = Place>) -> u64 {
+    let mut places: Vec<Place> = places.collect();
+    places.sort_unstable_by_key(|place| (place.memory.0, place.offset));
+    let (mut room, mut memory, mut end) = (0, None, 0);
+    for place in places {
+        let begin = if memory == Some(place.memory) { place.offset.max(end) } else { place.offset };
+        let own_end = place.offset.saturating_add(place.bytes);
+        room += own_end.saturating_sub(begin);
+        (memory, end) = (Some(place.memory), if memory == Some(place.memory) { end.max(own_end) } else { own_end });
+    }
+    room
 }

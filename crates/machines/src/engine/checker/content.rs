@@ -3,8 +3,10 @@
 //! How long an element stays follows from the kinds of operations, which are the machine file's, and not from what a mapper says of an event: an
 //! event can only say that its last results come later.
 
-use super::state::NEVER;
 use crate::engine::schedule::{Event, Mode, OpKind};
+
+/// Before everything.
+pub(super) const NEVER: i64 = i64::MIN / 4;
 
 /// How a unit is set up, and until when something is in it. Nothing where its operations have no mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -98,18 +98,21 @@ impl<'a> Held<'a> {
         Ok(target)
     }
 
-    /// Results come when the unit's latency and rate allow it, and what is read after the last of them is in none. (Addends come late, so
-    /// nothing more can be held.)
+    /// Results come when the unit's latency and rate allow it, behind every operand. Addends may come later, but what is read after the last result is in none.
     fn time(&self, access: &Access, write: bool) -> Result<(), Violation> {
         let (first, last) = (access.first, access.last);
+        let latency = self.kind.latency;
         if let (false, Some(result)) = (write, self.last_result)
-            && last > result
             && holds_elements(self.resources, access)
         {
-            let text = format!("an operand is read until {last}, and the last result comes at {result}");
-            return self.fail(Hazard::Latency, text);
+            let behind = if self.kind.addends { 0 } else { latency };
+            if u64::from(last) + behind > u64::from(result) {
+                let text = format!(
+                    "an operand is read until {last}, and the last result comes at {result}: the latency is {behind}"
+                );
+                return self.fail(Hazard::Latency, text);
+            }
         }
-        let latency = self.kind.latency;
         if write && u64::from(first) < latency {
             let text = format!("first result after {first} cycles, the latency is {latency}");
             return self.fail(Hazard::Latency, text);
@@ -143,6 +146,10 @@ impl<'a> Held<'a> {
             MemoryKind::Scoreboard => Ok(()),
             MemoryKind::OffChip if !(self.channel || self.kind.off_chip) => {
                 self.fail(Hazard::Malformed, format!("only channels reach {name}, and this is a unit on the chip"))
+            }
+            MemoryKind::OffChip if write && self.resources.value_classes[usize::from(access.value.class.0)].input => {
+                let class = &self.resources.value_classes[usize::from(access.value.class.0)].name;
+                self.fail(Hazard::Malformed, format!("{class} lies in {name} from the start, and is written there"))
             }
             MemoryKind::OffChip => {
                 moved.off_chip = true;

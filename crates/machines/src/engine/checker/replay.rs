@@ -4,8 +4,9 @@
 use super::agenda::Agenda;
 use super::blame::{Blame, Cause, Member, Pipeline};
 use super::content::Content;
+use super::content::NEVER;
 use super::plan::{AccessPlan, Node, Plan};
-use super::state::{Accessor, Action, Busy, Cell, InFlight, NEVER, Phase, Ready, Who};
+use super::state::{Accessor, Action, Busy, Cell, InFlight, Phase, Ready, Who};
 use super::violation::Violation;
 use crate::engine::schedule::{
     Event, MemoryKind, Order, Resource, Resources, Schedule, Shift, Traffic, Value, WaitCategory,
@@ -425,7 +426,7 @@ impl<'a> Replay<'a> {
         let load = plan.load();
         for port in plan.ports() {
             let capacity = self.plan.ports[port].capacity;
-            if self.loads[port] + load <= capacity {
+            if self.loads[port].saturating_add(load) <= capacity {
                 continue;
             }
             // A folded loop counts with its largest load; replayed, it may leave room just now.
@@ -434,7 +435,7 @@ impl<'a> Replay<'a> {
                 self.thaw(instance, action.time)?;
                 return AGAIN;
             }
-            return Err(self.port_overloaded(action, plan, port, self.loads[port] + load));
+            return Err(self.port_overloaded(action, plan, port, self.loads[port].saturating_add(load)));
         }
         for port in plan.ports() {
             self.loads[port] += load;

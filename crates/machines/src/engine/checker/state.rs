@@ -1,12 +1,9 @@
 //! The state that the replay carries from cycle to cycle, and how it looks one round later.
 
 use super::blame::{Blame, Cause, LONG_RUN, Pipeline};
-use super::content::Content;
+use super::content::{Content, NEVER};
 use crate::engine::schedule::{Shift, Value};
 use crate::engine::stalls::Stall;
-
-/// Before everything.
-pub(super) const NEVER: i64 = i64::MIN / 4;
 
 /// An event in the unrolled schedule, for messages.
 #[derive(Clone, Copy, Debug, PartialEq)]

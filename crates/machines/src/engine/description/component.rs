@@ -168,7 +168,10 @@ impl Maker<'_> {
                         values.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
                     }
                 };
-                let own = figure.map(|Figure { written, .. }| format!("{} {}", written.value, written.unit));
+                let own = figure.map(|Figure { written, .. }| match &*written.unit {
+                    "1" | "flag" => written.value.to_string(),
+                    unit => format!("{} {unit}", written.value),
+                });
                 let own = own.unwrap_or_else(|| "what the mapper takes where it is not given".to_owned());
                 return Ok(Some(format!(
                     "area and power of component `{name}` are those of `{key}` = {written}, not of {own}, and no law says how they follow it"

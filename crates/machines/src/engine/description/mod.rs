@@ -232,9 +232,10 @@ impl Description {
             let places = literal.places(key);
             if places.is_empty() {
                 spec_of(&self.file, &self.literal, specs, key)?;
-                let (file, key, mapper) = (self.file.clone(), key.clone(), self.literal.mapper.clone());
+                let (file, key, value) = (self.file.clone(), key.clone(), value.to_string());
+                let cause = "its mapper knows it, and the file leaves it out".to_owned();
                 let remedy = "The file does not give it: add it there first".to_owned();
-                return Err(DescriptionError::UnexpectedKey { file, key, mapper, remedy });
+                return Err(DescriptionError::Figure { file, key, value, cause, remedy });
             }
             if let Some(component) = self.not_followed(key) {
                 return Err(component);

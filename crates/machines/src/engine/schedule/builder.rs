@@ -63,6 +63,7 @@ impl ScheduleBuilder {
             parts,
             latency,
             mode: None,
+            addends: false,
             off_chip: false,
         });
         KindId(self.resources.kinds.len() as u16 - 1)
@@ -71,6 +72,12 @@ impl ScheduleBuilder {
     /// Says how a kind's unit has to be set up for it: so do all kinds of a unit, or none.
     pub fn in_mode(&mut self, kind: KindId, mode: Mode) -> KindId {
         self.resources.kinds[usize::from(kind.0)].mode = Some(mode);
+        kind
+    }
+
+    /// Says that a kind reads addends ([`OpKind::addends`]).
+    pub fn with_addends(&mut self, kind: KindId) -> KindId {
+        self.resources.kinds[usize::from(kind.0)].addends = true;
         kind
     }
 

@@ -48,6 +48,20 @@ fn figures_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn memories_of_more_vectors_than_schedules_place_are_refused() {
+    let degree = RingDegree::new(1024).expect("a degree");
+    for (machine, memory, most) in [
+        (F1 { bank_bytes: 256 << 20, ..paper() }, "a scratchpad bank", 65_535),
+        (F1 { register_file: 256 << 20, ..paper() }, "a register file", 65_535),
+        (F1 { bank_bytes: 128 << 20, banks: 64, ..paper() }, "the scratchpad", 1 << 20),
+    ] {
+        let refused = machine.geometry(degree).expect_err("it has more").to_string();
+        assert!(refused.contains(memory) && refused.contains(&format!("place {most} at most")), "{refused}");
+        assert!(machine.geometry(RingDegree::new(16384).expect("a degree")).is_ok());
+    }
+}
+
+#[test]
 fn units_of_low_throughput_are_as_many_more_as_each_is_slower() {
     let full = paper();
     for degree in [4096, 16384].map(|degree| RingDegree::new(degree).expect("a degree")) {

@@ -149,6 +149,7 @@ impl Kinds {
             let kind = b.kind(name, "host", rate, 1);
             b.off_chip(kind)
         };
+        let multiply = b.kind("multiply and add", "mac", points * rows * columns, after(s.multiply + s.add));
         Self {
             load: b.kind(
                 "load accumulators",
@@ -164,7 +165,7 @@ impl Kinds {
                 after(s.decompose),
             ),
             forward: b.kind("forward transform", "fft", points * rows, after(s.forward)),
-            multiply: b.kind("multiply and add", "mac", points * rows * columns, after(s.multiply + s.add)),
+            multiply: b.with_addends(multiply),
             inverse: b.kind("inverse transform", "ifft", inverse, after(s.inverse)),
             accumulate: b.kind("accumulate", "accumulator", coefficients, after(s.accumulate)),
             extract: b.kind("sample extract", "extractor", coefficients, 1),

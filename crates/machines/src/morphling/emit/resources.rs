@@ -193,6 +193,7 @@ impl Kinds {
         let columns = machine.columns as u32;
         let points = row * machine.columns as f64;
         let (key_class, vector_class) = channel_classes(machine);
+        let multiply = b.kind_in_parts("multiply-accumulate", "vpe", points, after(steps.multiply), columns);
         Self {
             decompose: b.kind(
                 "rotate and decompose",
@@ -201,7 +202,7 @@ impl Kinds {
                 after(steps.decomposition),
             ),
             forward: b.kind_in_parts("forward transform", "fft", row * merged, after(steps.forward), merged as u32),
-            multiply: b.kind_in_parts("multiply-accumulate", "vpe", points, after(steps.multiply), columns),
+            multiply: b.with_addends(multiply),
             inverse: b.kind("inverse transform", "ifft", back, after(steps.backward)),
             accumulate: b.kind("accumulate", "accumulator", 2.0 * back.min(returned), after(steps.accumulate)),
             link_load: b.kind("load accumulators", "link", link_rate, link),

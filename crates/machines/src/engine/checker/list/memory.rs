@@ -2,9 +2,9 @@
 
 use super::waits::Accessor;
 use super::{EventList, Ready, Violation};
+use crate::engine::checker::content::NEVER;
 use crate::engine::checker::hold::hold_event;
 use crate::engine::checker::plan::{LOAD_SCALE, malformed};
-use crate::engine::checker::state::NEVER;
 use crate::engine::schedule::{Access, Event, Lines, MemoryKind, Order, Resource, Resources, Value};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::{ControlFlow, Range};
@@ -17,13 +17,13 @@ pub(super) struct Held {
     /// Latest cycles in which the first and the last element are read.
     pub read_first: i64,
     pub read_last: i64,
-    /// The cycle in which it was last read for a network.
-    pub given: i64,
+    /// The cycles in which it was last read for a network, from the first element to the last.
+    pub given: (i64, i64),
 }
 
 impl Held {
     pub const EMPTY: Self =
-        Self { value: None, ready: Ready::NEVER, read_first: NEVER, read_last: NEVER, given: NEVER };
+        Self { value: None, ready: Ready::NEVER, read_first: NEVER, read_last: NEVER, given: (NEVER, NEVER) };
 }
 
 /// A memory as it is addressed.
@@ -78,9 +78,8 @@ impl Port {
 
     fn pass(&mut self, first: i64, last: i64, load: u64) -> bool {
         self.streams.retain(|&(end, _)| end > first);
-        let loaded: u64 = self.streams.iter().map(|&(_, load)| load).sum();
         self.streams.push((last + 1, load));
-        loaded + load <= self.capacity
+        self.streams.iter().fold(0_u64, |loaded, &(_, load)| loaded.saturating_add(load)) <= self.capacity
     }
 }
 

@@ -10,12 +10,11 @@ mod memory;
 mod waits;
 
 use super::Checked;
-use super::content::Content;
+use super::content::{Content, NEVER};
 use super::diagnose::not_empty;
 use super::hold::hold_event;
 use super::plan::{hold_resources, malformed};
 use super::replay::waited_for;
-use super::state::NEVER;
 use super::violation::{Description, Hazard, NamedValue, Violation};
 use crate::engine::calendar::Calendar;
 use crate::engine::list::EventList;
@@ -408,7 +407,7 @@ impl<'a> Judge<'a> {
         let joined = match &self.memories[memory] {
             Memory::Lines(lines) if !write && lines.joins(resource) => {
                 let cell = lines.cell(access);
-                std::mem::replace(&mut self.cells[cell].given, first) == first && lines.multicast()
+                std::mem::replace(&mut self.cells[cell].given, (first, last)) == (first, last) && lines.multicast()
             }
             _ => false,
         };
