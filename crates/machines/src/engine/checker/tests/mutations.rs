@@ -202,7 +202,7 @@ fn results_before_the_latency() {
     let early = violation(|events| events[1].writes[0].first = 2);
     assert_eq!(early.hazard, Hazard::Latency);
     assert!(early.message.contains("first result after 2 cycles, the latency is 3"), "{early}");
-    let short = violation(|events| events[1].writes[0].last = 5);
+    let short = violation(|events| (events[1].reads[0].last, events[1].writes[0].last) = (2, 5));
     assert_eq!(short.hazard, Hazard::Latency);
     assert!(short.message.contains("last result after 5 cycles, the earliest is 6"), "{short}");
 }
@@ -271,16 +271,24 @@ fn a_value_that_is_not_moved_whole() {
 
 #[test]
 fn an_operand_behind_the_last_result() {
-    // The product comes from 3 to 6, so that its key may be read until 6.
-    let read_until = |last: u32| {
-        let mut events = events();
-        events[1].reads[0].last = last;
-        check_events(events)
-    };
-    assert!(read_until(6).is_ok());
-    let late = read_until(7).expect_err("it is in no result");
-    assert_eq!(late.hazard, Hazard::Latency);
-    assert!(late.message.ends_with("an operand is read until 7, and the last result comes at 6"), "{late}");
+    // The product comes from 3 to 6, three cycles behind its key, which may be read until 3; or until 6, if what comes late is only added.
+    for (addends, until) in [(false, 3), (true, 6)] {
+        let read_until = |last: u32| {
+            let mut builder = machine();
+            let mut events = events();
+            events[1].reads[0].last = last;
+            if addends {
+                builder.with_addends(MULTIPLY);
+            }
+            events.into_iter().for_each(|event| builder.event(event));
+            check(&builder.finish(), &[])
+        };
+        assert!(read_until(until).is_ok());
+        let late = read_until(until + 1).expect_err("it is in no result");
+        assert_eq!(late.hazard, Hazard::Latency);
+        let told = format!("an operand is read until {}, and the last result comes at 6", until + 1);
+        assert!(late.message.contains(&told), "{late}");
+    }
 }
 
 #[test]
