@@ -275,43 +275,12 @@ fn values_that_no_program_has_are_refused() {
     }
 }
 
-#[test]
-fn an_operand_that_comes_with_the_last_result_is_refused() {
-    let (mut of_torus, mut of_residues) = (0, 0);
-    for (machine, program) in torus_machines() {
-        let mapped = torus::map(&machine, &program).expect("it fits");
-        for kind in crate::kinds(mapped.schedule()) {
-            let mut schedule = mapped.schedule().clone();
-            let resources = schedule.resources.clone();
-            let own = |event: &Event| event.op.kind.0 == kind && resources.as_channel(event.resource).is_none();
-            let changed =
-                crate::first(&mut schedule.items, &mut |event| own(event) && with_the_last_result(&resources, event));
-            let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
-            assert!(refused || !changed, "{}: {}", machine.name(), resources.kinds[usize::from(kind)].name);
-            of_torus += usize::from(changed);
-        }
-    }
-    for case in Case::all() {
-        for index in case.listed.samples() {
-            let mut listed = case.listed.clone();
-            let event = &mut listed.events[index];
-            if case.listed.resources.as_channel(event.resource).is_none()
-                && with_the_last_result(&case.listed.resources, event)
-            {
-                assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
-                of_residues += 1;
-            }
-        }
-    }
-    assert!(of_torus > 0 && of_residues > 0, "{of_torus} and {of_residues} operands");
-}
-
 fn computes(meaning: &dyn Meaning, event: &Event) -> bool {
     !matches!(meaning.function(event.op.kind), Function::Move { .. }) && !event.writes.is_empty()
 }
 
-#[test]
-fn an_operand_that_comes_after_the_results_is_refused() {
+/// Holds that one event of each kind of a unit is refused with `change`, of every machine.
+fn refused_of_each_kind(change: impl Fn(&Resources, &mut Event) -> bool) {
     let (mut of_torus, mut of_residues) = (0, 0);
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
@@ -319,7 +288,7 @@ fn an_operand_that_comes_after_the_results_is_refused() {
             let mut schedule = mapped.schedule().clone();
             let resources = schedule.resources.clone();
             let own = |event: &Event| event.op.kind.0 == kind && resources.as_channel(event.resource).is_none();
-            let changed = crate::first(&mut schedule.items, &mut |event| own(event) && late(&resources, event));
+            let changed = crate::first(&mut schedule.items, &mut |event| own(event) && change(&resources, event));
             let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
             let name = &resources.kinds[usize::from(kind)].name;
             assert!(refused || !changed, "{}: {name}", machine.name());
@@ -330,13 +299,19 @@ fn an_operand_that_comes_after_the_results_is_refused() {
         for index in case.listed.samples() {
             let mut listed = case.listed.clone();
             let event = &mut listed.events[index];
-            if case.listed.resources.as_channel(event.resource).is_none() && late(&case.listed.resources, event) {
+            if case.listed.resources.as_channel(event.resource).is_none() && change(&case.listed.resources, event) {
                 assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
                 of_residues += 1;
             }
         }
     }
     assert!(of_torus > 0 && of_residues > 0, "{of_torus} and {of_residues} operands");
+}
+
+#[test]
+fn an_operand_that_comes_with_the_last_result_or_later_is_refused() {
+    refused_of_each_kind(late);
+    refused_of_each_kind(with_the_last_result);
 }
 
 #[test]
