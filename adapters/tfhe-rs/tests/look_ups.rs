@@ -85,8 +85,9 @@ impl<T: Number> Keys<T> {
     fn decrypt(&self, large: bool, list: &LweCiphertextListOwned<T>) -> Vec<usize> {
         let key = if large { &self.large } else { &self.small };
         let rounded = |phase: T| -> usize {
-            let value: usize =
-                (UnsignedInteger::wrapping_add(phase, delta::<T>() >> 1) >> (<T as Numeric>::BITS - BITS - 1)).cast_into();
+            let value: usize = (UnsignedInteger::wrapping_add(phase, delta::<T>() >> 1)
+                >> (<T as Numeric>::BITS - BITS - 1))
+                .cast_into();
             value % (2 << BITS)
         };
         list.iter().map(|ciphertext| rounded(decrypt_lwe_ciphertext(key, &ciphertext).0)).collect()
