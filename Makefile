@@ -2,7 +2,7 @@
 #
 #   make demo         the main job: an encrypted digit, classified by Morphling's schedule and by your CPU
 #   make test         everything that must hold: lint, all Rust tests, all Python tests
-#   make test-full    every command that README and docs show, and every table at full size: an hour and a half on two cores, 20 GiB
+#   make test-full    every command that README and docs show, and every table at full size: two hours on two cores with little else to do, 20 GiB
 #   make gallery      the programs of tests/gallery on ciphertexts, all of them: a few minutes
 #   make lint         formatting, warnings and documentation warnings only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
