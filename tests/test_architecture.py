@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import tomllib
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -269,50 +268,6 @@ def test_a_machine_is_named_in_its_own_places_and_in_the_registry_alone(machine)
     allowed = {registry / "registry.rs", registry / "lib.rs"}
     found = [line for path in places if path not in allowed for line in names_machine(path, machine)]
     assert found == []
-
-
-NAMED_BESIDE: dict[str, str] = {
-    "tests/python/*remedies.py": "a case is a message, and what it says is of the machine at hand",
-    "tests/python/native_absences.py": "it names source files, which lie in a machine's folder",
-    "tests/python/test_cancel*.py": "each machine's longest work is of its own kind",
-    "tests/python/test_reproduction.py": "published tables are of their machines",
-    "tests/python/test_whole_tables.py": "published tables are of their machines",
-    "tests/python/test_comparison.py": "numbers side by side are of the machines that were published",
-    "tests/python/test_exploration.py": "a sweep's axes are one machine's figures",
-    "tests/python/test_widths.py": "which widths suffice is found of one machine and one set",
-    "tests/python/test_own_machine.py": "a file of one's own is held against the machine that it was written after",
-    "tests/python/test_command_*.py": "commands are written as a reader of the documentation writes them",
-    "tests/python/test_bad_files.py": "commands are written as a reader of the documentation writes them",
-    "tests/python/test_trust.py": "commands are written as a reader of the documentation writes them",
-    "tests/python/test_applications.py": "an application runs on the machine of its paper",
-    "tests/python/test_digits.py": "the demonstration of the first page runs there",
-    "tests/python/test_f1.py": "a machine of TFHE refuses its programs",
-    "tests/python/test_machine_choice.py": "what each of two machines lacks is in its refusal",
-    "tests/python/test_progress.py": "one machine whose schedule takes long enough",
-    "tests/python/test_reports.py": "one report of a machine, as it is shown",
-    "tests/python/test_schemes.py": "a plan is for one place, and refused in another",
-    "tests/python/test_shown.py": "one machine's column, as it is shown",
-    "tests/test_architecture.py": "this list, and examples of names",
-    "tests/test_documentation.py": "a page's table, as it is generated",
-    "scripts/documentation/*.py": "pages and their tables are of one machine each",
-}
-"""Where else a machine is named, and why."""
-
-
-def test_tests_scripts_and_examples_name_a_machine_where_there_is_a_reason():
-    places = [
-        path
-        for path in tracked_files()
-        if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in {"tests", "scripts", "examples"}
-    ]
-    named = {
-        path.relative_to(ROOT).as_posix()
-        for path in places
-        if any(names_machine(path, machine) for machine in MACHINES)
-    }
-    matched = {pattern: {place for place in named if fnmatch(place, pattern)} for pattern in NAMED_BESIDE}
-    assert named - set().union(*matched.values()) == set()
-    assert [pattern for pattern, own in matched.items() if not own] == []
 
 
 def test_what_elements_and_slots_share_knows_neither():

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import polyfabric as pf
 import pytest
-from model_remedies import Named, named
-from onnx_remedies import CLASSES, ROWS, W, model, node, read, trees
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
@@ -22,6 +21,77 @@ IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)
 TUMOURS = tuple(part[:200] for part in load_breast_cancer(return_X_y=True))
 TWO = (TUMOURS[0][:, :4], TUMOURS[1])
 FINE: dict[str, Any] = {"bits": "exact", "value_bits": 16}
+ROWS, W = np.random.default_rng(5).uniform(-1, 1, size=(20, 4)), np.random.default_rng(6).normal(size=(4, 3))
+TREES = {
+    "n_targets": 1,
+    "nodes_treeids": [0, 0, 0],
+    "nodes_nodeids": [0, 1, 2],
+    "nodes_featureids": [0, 0, 0],
+    "nodes_values": [0.5, 0.0, 0.0],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+    "nodes_truenodeids": [1, 0, 0],
+    "nodes_falsenodeids": [2, 0, 0],
+    "target_treeids": [0, 0],
+    "target_nodeids": [1, 2],
+    "target_ids": [0, 0],
+    "target_weights": [1.0, 2.0],
+}
+CLASSES = {
+    **{name: value for name, value in TREES.items() if not name.startswith(("target", "n_"))},
+    **{"class_treeids": [0, 0, 0, 0], "class_nodeids": [1, 1, 2, 2], "class_ids": [0, 1, 0, 1]},
+    **{"class_weights": [0.75, 0.25, 0.25, 0.75], "classlabels_int64s": [0, 1]},
+}
+
+
+class Named:
+    """A table with names of columns, as those of pandas."""
+
+    def __init__(self, rows: Any, names: str) -> None:
+        self.rows, self.columns = rows, list(names)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.rows, dtype=dtype)
+
+
+def named() -> Any:
+    """A model that was fitted on such a table."""
+    model = LogisticRegression(max_iter=500).fit(*IRIS)
+    model.feature_names_in_ = np.array(list("abcd"), dtype=object)
+    return model
+
+
+def node(op: str, inputs: str, output: str = "y", domain: str = "", **attributes: Any) -> Any:
+    from onnx import helper
+
+    return helper.make_node(op, inputs.split(), output.split(), domain=domain, **attributes)
+
+
+def model(
+    *nodes: Any, shape: Sequence[Any] = ("rows", 4), inputs: Sequence[str] = ("x",), gives: Any = None, **numbers: Any
+) -> Any:
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in inputs],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, gives)],
+        [
+            numpy_helper.from_array(
+                np.asarray(value, dtype=np.float32 if np.asarray(value).dtype.kind == "f" else int), name
+            )
+            for name, value in numbers.items()
+        ],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", 3)])
+
+
+def trees(op: str = "TreeEnsembleRegressor", inputs: str = "x", **own: Any) -> Any:
+    return node(op, inputs, domain="ai.onnx.ml", **({**(CLASSES if "Classifier" in op else TREES), **own}))
+
+
+def read(made: Any, rows: Any = ROWS, **options: Any) -> Any:
+    return pf.from_onnx(made, rows, **options)
 
 
 def probabilities(encrypted: pf.Model, rows: Any) -> Any:
