@@ -70,33 +70,6 @@ def test_a_manifest_depends_only_on_links_to_the_left(link: str) -> None:
     assert not named & links_right_of(link), f"{link} depends on a link that is not to its left"
 
 
-def imports_to_the_right(link: str, source: str) -> list[tuple[int, str]]:
-    """Lines of a source file of `link` that name a crate right of it. Its own name is free: tests and examples use it."""
-    forbidden = links_right_of(link) - {link}
-    return [
-        (number, line.strip())
-        for number, line in enumerate(source.splitlines(), start=1)
-        for name in re.findall(r"\bpolyfabric_[a-z]+\b", line)
-        if link_of(name) in forbidden
-    ]
-
-
-def test_an_import_to_the_right_would_be_seen() -> None:
-    source = "use polyfabric_kernels::Torus;\nuse polyfabric_runtime::cpu;\n"
-    assert imports_to_the_right("schemes", source) == [(2, "use polyfabric_runtime::cpu;")]
-    assert imports_to_the_right("machines", source) == []
-
-
-@pytest.mark.parametrize("link", CHAIN)
-def test_a_source_imports_only_links_to_the_left(link: str) -> None:
-    offenders = [
-        f"{path.relative_to(ROOT)}:{number}: {line}"
-        for path in sorted((ROOT / "crates" / link).rglob("*.rs"))
-        for number, line in imports_to_the_right(link, path.read_text())
-    ]
-    assert not offenders, "\n".join(offenders)
-
-
 def test_nothing_imports_the_units() -> None:
     for link in CHAIN:
         assert "polyfabric-rtl" not in manifest_dependencies(link)
