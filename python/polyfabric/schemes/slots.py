@@ -313,7 +313,8 @@ class SlotPlan(Plan):
 
     def evaluate(self, inputs: Values) -> Expected:
         """What it gives in the clear. Inputs whose values leave no room, or an interval, are refused."""
-        return Expected(*self.native.evaluate(inputs, self.program.mapped))
+        _, magnitudes = self.native.evaluate(inputs, self.program.mapped)
+        return Expected(self.program.expected(inputs), magnitudes)
 
     def compute(
         self,
