@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from calls import Finished, called, started
-
 from polyfabric.language.slot_program import SlotProgram
 from polyfabric.language.traced import TracedProgram
 
