@@ -31,7 +31,7 @@ from .keys import (
 from .reports.units import security as security_text
 from .schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Values
 from .schemes.options import PlanOptions
-from .schemes.plan import Plan, is_right, plain
+from .schemes.plan import Expected, Plan, Verdict, plain, problem, told, verdicts
 
 if TYPE_CHECKING:
     from .language.traced import TracedProgram
@@ -101,19 +101,32 @@ class Decrypted:
     """What the clear program's own rounding may leave of a 0, with CKKS."""
 
     @property
-    def correct(self) -> bool | None:
-        """Whether every output is the clear program's; nothing if that is not known."""
+    def verdict(self) -> dict[str, Verdict] | None:
+        """By output, as of a result; nothing if what is expected is not known."""
         if self.error is None or self.expected is None:
             return None
-        expected, bound = self.expected, self.bound
-        return all(is_right(error, bound[name], expected[name], self.rounding) for name, error in self.error.items())
+        return verdicts(self.error, self.bound, self.expected, self.rounding)
+
+    @property
+    def problem(self) -> str | None:
+        """Why it is not `correct`, with the figures and what to do."""
+        if self.verdict is None or self.error is None or self.expected is None:
+            return None
+        return problem(self.verdict, self.error, self.bound, self.expected)
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether every output is the expected one, as of a result; nothing if that is not known."""
+        return None if self.verdict is None else self.problem is None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data."""
-        data = {"step": "decrypt", "outputs": plain(self.outputs), "bound": self.bound}
+        bound = {name: told(bound) for name, bound in self.bound.items()}
+        data = {"step": "decrypt", "outputs": plain(self.outputs), "bound": bound}
         if self.expected is None:
             return data
-        return {**data, "correct": self.correct, "expected": plain(self.expected), "error": self.error}
+        judged = {"correct": self.correct, "verdict": self.verdict, "problem": self.problem}
+        return {**data, **judged, "expected": plain(self.expected), "error": self.error}
 
 
 @dataclass(frozen=True)
@@ -162,7 +175,7 @@ class Steps:
         planned = self.plan(self.options) if keys is None else self._plan_of_client(keys.client)
         program = planned.program
         flat = program.flatten(inputs(program))
-        expected = planned.evaluate(flat).values
+        expected = planned.evaluate(flat)
         made = keys is None
         keys = Keys.generate(planned, self.progress) if keys is None else keys
         planned.expect_keys(keys.server)
@@ -174,7 +187,7 @@ class Steps:
             self._input(name).name: partial(_write, planned.context, ciphertexts, name, outputs=False)
             for name in program.inputs
         }
-        files[EXPECTED] = partial(write_text, text=json.dumps(expected), private=True)
+        files[EXPECTED] = partial(write_text, text=json.dumps(vars(expected)), private=True)
         write_together(self.folder, files)
         return Encrypted(planned.parameters.name, self.folder, list(flat))
 
@@ -232,12 +245,13 @@ class Steps:
         """Reads the client key and the outputs, and decrypts; with `flood`, for others. Compares with what was expected, where this client noted
         it."""
         planned, found = self._decrypted(flood)
-        outputs, bounds = planned.program.shaped(found), planned.bounds(flood)
+        outputs = planned.program.shaped(found)
         if not (self.folder / EXPECTED).exists():
-            return Decrypted(outputs, bounds)
+            return Decrypted(outputs, planned.bounds(flood))
         expected = _read(self.folder / EXPECTED, found)
-        errors, shaped = planned.errors(found, expected), planned.program.shaped(expected)
-        return Decrypted(outputs, bounds, shaped, errors, planned.rounding())
+        errors, shaped = planned.errors(found, expected.values), planned.program.shaped(expected.values)
+        bounds, rounding = planned.bounds(flood, expected), planned.rounding(expected.magnitudes)
+        return Decrypted(outputs, bounds, shaped, errors, rounding)
 
     def outputs(self, *, flood: float | None = None) -> dict[str, Any]:
         """What `decrypt` reads, compared with nothing."""
@@ -315,12 +329,13 @@ def _there(path: Path, remedy: str) -> Path:
     return path
 
 
-def _read(path: Path, found: Values) -> Values:
-    """The values of `path`, which must be as many as those `found`."""
+def _read(path: Path, found: Values) -> Expected:
+    """What `path` holds, of as many values as those `found`."""
     expect_whole(path)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        return {name: _like(data[name], sample) for name, sample in found.items()}
+        values = {name: _like(data["values"][name], sample) for name, sample in found.items()}
+        return Expected(values, [float(size) for size in data["magnitudes"]])
     except OSError as problem:
         raise FileError(f"{path}: cannot read ({problem.strerror}); run --step encrypt first") from problem
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as problem:

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from calls import Finished, called, started
+from polyfabric.language.slot_program import SlotProgram
+from polyfabric.language.traced import TracedProgram
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 
@@ -24,6 +27,30 @@ def polyfabric(tmp_path: Path) -> Callable[..., Finished]:
 def polyfabric_process(tmp_path: Path) -> Callable[..., Finished]:
     """Runs the command line in the same folder as a process of its own, for what is about one."""
     return partial(started, tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def two_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is evaluated of CKKS and BGV in a test: the rewritten program gives what its reference gives."""
+    reference = SlotProgram.expected
+
+    def expected(program, inputs):
+        found = reference(program, inputs)
+        for name, values in program.shaped(program.native.evaluate(inputs)).items():
+            of_reference = program.shaped(found)[name]
+            if program.scheme == "bgv":
+                assert values == of_reference, name
+            else:
+                largest = np.abs(of_reference).max(initial=1e-3)
+                np.testing.assert_allclose(values, of_reference, rtol=0, atol=1e-9 * largest, err_msg=name)
+        return found
+
+    def evaluate(program, inputs):
+        expected(program, program.flatten(inputs))
+        return TracedProgram.evaluate(program, inputs)
+
+    monkeypatch.setattr(SlotProgram, "expected", expected)
+    monkeypatch.setattr(SlotProgram, "evaluate", evaluate, raising=False)
 
 
 @pytest.fixture

@@ -115,13 +115,13 @@ def classified():
 def test_a_digit_is_classified_under_encryption(classified):
     assert classified.correct
     assert [image.output for image in classified.images] == [image.clear for image in classified.images]
-    assert max(image.error for image in classified.images) < 2.0**-16.5 < classified.precision
+    assert max(image.error for image in classified.images) < 2.0**-16.5 < resnet.PRECISION
     assert json.loads(json.dumps(classified.to_dict()))["correct"] is True
 
 
 def test_other_scores_are_told(classified):
     first = classified.images[0]
-    moved = replace(first, expected=[value + 2 * classified.precision for value in first.expected])
+    moved = replace(first, expected=[value + 2 * resnet.PRECISION for value in first.expected])
     assert not replace(classified, images=[moved]).correct
 
 
@@ -225,7 +225,7 @@ def test_a_whole_program_whose_bound_says_nothing_is_right(polyfabric):
     done = polyfabric("run", "helr-1024", "--params", FULL_SET, "--measure", "--json")
     assert done.status == 0, done.err
     found = json.loads(done.out)
-    assert found["unbounded"] == ["state"]
+    assert found["verdict"] == {"state": "bound says nothing"}
     assert found["relative_error"] < found["tolerance"]
 
 

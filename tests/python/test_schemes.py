@@ -126,7 +126,9 @@ def test_a_command_has_the_same_flags(scheme: str, polyfabric: Any, tmp_path: Pa
         told[step] = json.loads(made.out)
     assert told["keys"]["files"] == ["client.key", "server.key", "public.key"]
     assert told["encrypt"]["inputs"] == ["x"]
-    assert told["decrypt"].keys() == {"step", "outputs", "bound", "correct", "expected", "error"}
+    assert told["decrypt"].keys() == {
+        *("step", "outputs", "bound", "correct", "verdict", "problem", "expected", "error")
+    }
     assert told["decrypt"]["correct"]
     drawn = polyfabric("run", name, "--json")
     assert json.loads(drawn.out)["correct"], drawn.err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from math import inf
 
 import numpy as np
 import polyfabric as pf
@@ -700,26 +702,76 @@ def test_what_by_its_bound_is_all_error_runs_where_errors_are_measured():
     with pytest.raises(pf.NoiseError, match=r"nothing would be left of output \"result\".* measure=True \(--measure\)"):
         program.run({"x": x}, parameters="toy-10")
     done = program.run({"x": x}, parameters="toy-10", measure=True)
-    assert done.unbounded == ["result"]
+    assert done.verdict == {"result": "bound says nothing"}
     assert 0 < done.error["result"] < 0.9 * bound < done.bound["result"]
     assert all("measured" in node for node in done.nodes if node["op"] != "output")
-    assert (done.correct, done.first_beyond) == (True, None)
-    assert done.to_dict()["unbounded"] == ["result"]
+    assert (done.correct, done.within_bounds, done.first_beyond) == (False, True, None)
+    assert done.to_dict()["verdict"] == done.verdict
+    assert done.to_dict()["problem"] in repr(done)
+    for figure in (done.bound["result"], np.abs(done.expected["result"]).max(), done.error["result"]):
+        assert f"{figure:.1e}" in done.problem
     # Of numbers that are a thousandth of that nothing is left indeed.
     lost = faint(1e-3 * bound).run({"x": x}, parameters="toy-10", measure=True)
     assert 1e-3 * bound < lost.error["result"] <= lost.bound["result"]
-    assert (lost.unbounded, lost.correct) == (["result"], False)
+    assert (lost.verdict, lost.correct) == (done.verdict, False)
 
 
 def test_numbers_that_are_smaller_than_their_error_are_not_correct():
     done = faint(0.5).run({"x": np.full(64, 1e-12)}, parameters="toy-10")
     assert 1e-12 < done.error["result"] <= done.bound["result"]
-    assert (done.unbounded, done.correct) == (["result"], False)
+    assert (done.verdict, done.correct) == ({"result": "bound says nothing"}, False)
     zeros = faint(0.5).run({"x": np.zeros(64)}, parameters="toy-10")
-    assert (zeros.unbounded, zeros.correct) == ([], True)
+    assert (zeros.verdict, zeros.problem, zeros.correct) == ({"result": "correct"}, None, True)
 
 
 def test_a_step_is_not_measured(tmp_path):
     with pytest.raises(pf.InputError, match="measure=True is of a whole run, which has all keys; leave it out of a st"):
         faint(0.5).make_keys(tmp_path, parameters="toy-10", measure=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bound_as_large_as_the_values_is_not_correct(polyfabric, tmp_path):
+    """Large declared inputs, small given ones: the bound for those given still exceeds the values, and the error is far below them."""
+    text = "import polyfabric as pf\n\n@pf.program(x=pf.Real.bounded(1000).vector(64))\ndef powers(x):\n    return 1e-6 * x**4\n"
+    (tmp_path / "powers.py").write_text(text)
+    (tmp_path / "x.json").write_text(json.dumps({"x": [0.2] * 64}))
+    done = polyfabric("run", "powers.py:powers", "--params", "toy-10", "--input", "x.json", "--json")
+    data = json.loads(done.out)
+    size, bound, error = data["expected"]["result"][0], data["bound"]["result"], data["error"]["result"]
+    assert error < size / 2 < bound / 2
+    assert (done.status, data["correct"], data["bound_for"]) == (1, False, "these inputs")
+    assert data["verdict"] == {"result": "bound says nothing"}
+    shown = polyfabric("run", "powers.py:powers", "--params", "toy-10", "--input", "x.json")
+    assert (shown.status, f"{bound:.1e}" in shown.out, f"{size:.1e}" in shown.out) == (1, True, True)
+
+
+def test_a_result_off_by_more_than_its_bound_says_so():
+    done = faint(0.5).run({"x": np.linspace(-1, 1, 64)}, parameters="toy-10")
+    off = replace(done, error={"result": 2 * done.bound["result"]})
+    assert (done.verdict, done.correct) == ({"result": "correct"}, True)
+    assert (off.verdict, off.correct, off.within_bounds) == ({"result": "not within bound"}, False, False)
+    assert f"{off.error['result']:.1e}" in off.problem
+    # A bound beyond the largest number says nothing of zeros either.
+    endless = replace(done, bound={"result": inf}, expected={"result": [0.0] * 64})
+    assert endless.verdict == {"result": "bound says nothing"}
+
+
+def test_a_run_in_steps_is_judged_as_a_whole_run(tmp_path):
+    @pf.program(x=pf.Real.bounded(1000).vector(64))
+    def powers(x):
+        return x**4
+
+    x = {"x": np.linspace(-1, 1, 64)}
+    whole = powers.run(x, parameters="toy-10")
+    powers.make_keys(tmp_path, parameters="toy-10")
+    powers.encrypt(x, tmp_path)
+    powers.execute(tmp_path)
+    done = powers._steps(tmp_path, None, None, {}).decrypt()
+    assert (whole.bound_for, whole.correct, done.correct) == ("these inputs", True, True)
+    # As for a public key, which inputs may have been encrypted with.
+    assert whole.bound["result"] < done.bound["result"] < 1e-6 < powers.plan("toy-10", security=0).bounds()["result"]
+    noted = json.loads((tmp_path / "expected.json").read_text())
+    noted["values"]["result"][0] = [0.0] * 64
+    (tmp_path / "expected.json").write_text(json.dumps(noted))
+    other = powers._steps(tmp_path, None, None, {}).decrypt()
+    assert (other.correct, other.verdict) == (False, {"result": "not within bound"})

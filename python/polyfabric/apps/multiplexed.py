@@ -100,9 +100,7 @@ def subsampling(before: Packing, channels: int, stride: int) -> Diagonals:
 
 def transformed(value: SlotValue, diagonals: Mapping[int, Array], slots: int) -> SlotValue:
     """Σ diagonal · (vector rotated by its offset) in so many slots, diagonals repeated as often as there is room."""
-    return by_diagonals(
-        value, {offset: np.tile(diagonal, slots // len(diagonal)) for offset, diagonal in diagonals.items()}, slots
-    )
+    return by_diagonals(value, diagonals, slots)
 
 
 def dense(value: SlotValue, matrix: Array, slots: int) -> SlotValue:

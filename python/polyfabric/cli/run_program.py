@@ -103,8 +103,8 @@ def _step(options: RunOptions, scheme: str) -> int:
         print_json(data)
     else:
         for key, value in data.items():
-            # An exact result has none.
-            if key == "bound" and not any(value.values()):
+            # An exact result has no bound, and a correct one no problem.
+            if value is None or (key == "bound" and not any(value.values())):
                 continue
             out().print(f"{key:<12} {_text(value)}", markup=False)
     return 1 if isinstance(done, Decrypted) and done.correct is False else 0

@@ -9,7 +9,6 @@ from rich.console import Console
 from ..reports.slots import failure
 from ..reports.tables import print_table
 from ..reports.units import bytes_text, scaled, security
-from ..schemes.plan import magnitude
 from ..schemes.slots import SlotResult
 from .console import BAD, grid, styled
 
@@ -57,25 +56,25 @@ def _number(value: complex) -> str:
     return f"{value:.5f}" if value == 0 or 0.01 <= abs(value) < 1e7 else f"{value:.3e}"
 
 
-def show_common(console: Console, result: SlotResult, *, operations: bool = True) -> None:
-    """Errors and bounds, parameters, sizes and times; what the machine takes, and every operation where that was measured and is asked for."""
+def show_common(console: Console, result: SlotResult, *, operations: bool = True, tolerated: bool = False) -> None:
+    """Errors and bounds, parameters, sizes and times; what the machine takes, and every operation where that was measured and is asked for.
+
+    With `tolerated`, the application holds the run to a tolerance of its own, and its bound may say nothing.
+    """
     if result.scheme == "bgv":
         verdict = "equal to the clear program in every slot"
     else:
         name = max(result.error, key=lambda output: result.error[output])
         of = "" if result.bound_for == "any inputs" else f" for {result.bound_for}"
-        bound = f"bound {result.bound[name]:.1e}{of}"
-        if name in result.unbounded:
-            bound = f"measured; its {bound} is no smaller than the numbers, and says nothing"
-        verdict = f"within {result.error[name]:.1e} of the clear program ({bound})"
+        empty = tolerated and result.verdict[name] == "bound says nothing"
+        says = ", which says nothing: the tolerance decides" if empty else ""
+        verdict = f"within {result.error[name]:.1e} of the clear program (bound {result.bound[name]:.1e}{of}{says})"
     if result.distance:
         verdict += f"; within {max(result.distance.values()):.1e} of its true functions, which polynomials stand for"
-    if not result.correct:
-        verdict = "differs from the clear program"
-        for name in result.unbounded:
-            if (size := magnitude(result.expected[name])) <= result.error[name]:
-                verdict += f"; nothing is left of {name}, whose numbers go up to {size:.1e}: give larger inputs"
-    console.print(styled("result            ", (verdict, "green" if result.correct else BAD)))
+    right = result.correct or (tolerated and result.within_bounds)
+    if not right:
+        verdict = f"not correct: {result.problem}"
+    console.print(styled("result            ", (verdict, "green" if right else BAD)))
     facts, set_ = result.plan.facts, result.plan.facts["parameters"]
     console.print(
         f"parameters        {set_['name']}: degree {set_['ring_degree']}, logQP {set_['log2_q'] + set_['log2_p']:.0f}, "

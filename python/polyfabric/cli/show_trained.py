@@ -46,9 +46,11 @@ def show_residual(console: Console, done: resnet.Classification) -> None:
     console.print(f"class             {right} of {count} as labelled")
     console.print(f"model             {done.accuracy:.1%} of all {len(split()[1])} held-out images right, in the clear")
     error = max(image.error for image in done.images)
-    console.print(f"scores            within {error:.1e} of the network in the clear (bound {done.bound:.1e})")
+    console.print(
+        f"scores            within {error:.1e} of the network in the clear (tolerated {resnet.PRECISION:.0e})"
+    )
     console.print()
-    show_slots.show_common(console, done.run)
+    show_slots.show_common(console, done.run, tolerated=True)
     if not done.correct:
         console.print("wrong: the encrypted run differs from the clear network", style=BAD)
 

@@ -74,8 +74,23 @@ def moved(
 
 
 def by_diagonals(value: SlotValue, diagonals: Mapping[int, NDArray[Any]], shape: Shape | int) -> SlotValue:
-    """Σ diagonal · (the slots rotated by its offset), each diagonal for all slots of the program."""
-    native = {offset: value._tracer.native(diagonal) for offset, diagonal in diagonals.items()}
+    """Σ diagonal · (the slots rotated by its offset). A diagonal of fewer numbers than the program has slots repeats."""
+    tracer = value._tracer
+    length = shape if isinstance(shape, int) else shape[0] * shape[1]
+
+    def compute(values: NDArray[Any]) -> NDArray[Any]:
+        return tracer.reference.diagonals(values, diagonals)[:length]
+
+    return tracer.reference.record([value], lambda: _by_diagonals(value, diagonals, shape), compute)
+
+
+def _by_diagonals(value: SlotValue, diagonals: Mapping[int, NDArray[Any]], shape: Shape | int) -> SlotValue:
+    """See `by_diagonals`."""
+    tracer = value._tracer
+    native = {
+        offset: tracer.native(np.tile(diagonal, tracer.slots // len(diagonal)))
+        for offset, diagonal in diagonals.items()
+    }
     complex_ones = any(np.iscomplexobj(diagonal) for diagonal in diagonals.values())
     return value._new(
         lambda builder: builder.linear_transform(value.node, native),

@@ -7,9 +7,10 @@ other parts are moved by generalised diagonals, which takes one level; a single 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .indices import picked
 from .place import refuse
@@ -111,6 +112,16 @@ def concat(values: Sequence[SlotValue]) -> SlotValue:
             raise refuse(
                 f"concat: {values[0].type} and {value.type} have different rows; give vectors, or matrices of equally many columns"
             )
+    return values[0]._tracer.reference.record(values, lambda: _joined(values), _concatenated)
+
+
+def _concatenated(*parts: NDArray[Any]) -> NDArray[Any]:
+    """As numpy has it, single numbers included."""
+    return np.concatenate([np.atleast_1d(part) for part in parts])
+
+
+def _joined(values: Sequence[SlotValue]) -> SlotValue:
+    """See `concat`."""
     total = sum(value.length for value in values)
     expect_room(values[0], total, f"concat to {total} numbers")
     result, begin = None, 0

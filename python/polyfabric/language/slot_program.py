@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from .. import _native
 from .place import refuse
 from .shapes import written
-from .slot_shapes import SlotOutputs, SlotShapes
+from .slot_reference import Reference
+from .slot_shapes import SlotOutputs, SlotShapes, numbers
 from .slots import Approximated, SlotTracer, SlotValue
 from .traced import TracedProgram
 from .types import SlotType, is_packed, slot_count
 
 if TYPE_CHECKING:
-    from .slots import Numbers
+    from .slots import Native, Numbers
 
 S = TypeVar("S", bound="SlotProgram")
 
@@ -34,12 +35,15 @@ class SlotProgram(TracedProgram):
         doc: str | None = None,
         mapped: Mapping[int, tuple[int, float, float, int]] | None = None,
         functions: Mapping[int, Approximated] | None = None,
+        reference: Reference | None = None,
     ) -> None:
         self._begin(program, SlotShapes(program.name, program.slots, program.plaintext_modulus, inputs, outputs), doc)
         self.functions = dict(functions or {})
         """What approximations approximate, by their last node."""
         self.mapped = dict(mapped or {})
         """Of polynomials whose operand was brought to [-1, 1] before, by node: what it was, its interval, and in how many slots."""
+        self.reference = reference
+        """What the function computes, as steps of numpy; nothing of a program that was read from its text."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -81,6 +85,17 @@ class SlotProgram(TracedProgram):
         """Slots of every vector."""
         return self.native.slots
 
+    def expected(self, inputs: Mapping[str, Native]) -> dict[str, Native]:
+        """What a run on these slots of the inputs must give, by the reference; by the program itself if it has none."""
+        if self.reference is None:
+            return self.native.evaluate(inputs)
+        values = {
+            name: numbers(inputs[name])[: 1 if kind.scalar else kind.length].reshape(kind.dimensions)
+            for name, kind in self.inputs.items()
+        }
+        found = self.reference.evaluate(values)
+        return {name: self.shapes.filled(name, found[name]) for name in self.outputs}
+
     def evaluate_functions(self, inputs: Mapping[str, Numbers]) -> SlotOutputs:
         """What `evaluate` would give with the true functions in place of the polynomials that approximate them."""
         return self.shaped(self.native.evaluate_functions(self.flatten(inputs), self.functions))
@@ -114,5 +129,7 @@ def finish(
     """The program whose outputs are `named`."""
     for output, value in named.items():
         made.builder.output(output, value.node)
+        assert value.step is not None
+        made.reference.outputs[output] = value.step
     outputs = {name: value.type for name, value in named.items()}
-    return kind(made.builder.finish(), inputs, outputs, doc, made.mapped, made.functions)
+    return kind(made.builder.finish(), inputs, outputs, doc, made.mapped, made.functions, made.reference)

@@ -102,6 +102,14 @@ class SlotShapes:
         padded[: self.slots if kind.scalar else kind.length] = values
         return native(padded, self._modulus)
 
+    def filled(self, name: str, values: NDArray[Any]) -> Native:
+        """All slots of an output of these numbers: zeros behind the end of a vector, a single number in each. Residues t are in (-t/2, t/2]."""
+        slots = np.zeros(self.slots, dtype=values.dtype)
+        slots[: self.slots if self.outputs[name].scalar else values.size] = values.reshape(-1)
+        if self._modulus is not None:
+            slots = np.where(slots > self._modulus // 2, slots - self._modulus, slots)
+        return native(slots, self._modulus)
+
     def shaped(self, outputs: Mapping[str, Native]) -> SlotOutputs:
         """Outputs as the user reads them: single numbers as such, vectors without the slots behind their end."""
         return {name: self._shaped(kind, outputs[name]) for name, kind in self.outputs.items()}

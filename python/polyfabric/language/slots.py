@@ -18,6 +18,7 @@ from . import slot_matrix, slot_parts
 from .instead import NUMBERS, REALS, Absences, written
 from .numpy_calls import Asked, NumpyCalls
 from .place import place, placed, refuse, whole
+from .slot_reference import Reference, means, slotwise
 from .slot_refusals import Refusals
 from .slot_repeats import repeating
 from .types import SlotType, is_packed
@@ -45,6 +46,8 @@ class SlotTracer(Asked):
         """Of polynomials whose operand was brought to [-1, 1] here: what it was, its interval, and in how many slots."""
         self.functions: dict[int, Approximated] = {}
         """What is approximated, by the last node of the approximation."""
+        self.reference = Reference(slots, self.rows, modulus)
+        """What is written, as steps of numpy."""
 
     @property
     def packed(self) -> bool:
@@ -75,7 +78,10 @@ class SlotTracer(Asked):
         """An encrypted input, at a level or as low as the program allows."""
         node = self.node(lambda b: b.input(name, kind.bound, level))
         numbers: Literal["real", "complex", "residue"] = kind.kind
-        return SlotValue(self, node, kind=numbers, length=kind.length, scalar=kind.scalar, clean=True, shape=kind.shape)
+        value = SlotValue(
+            self, node, kind=numbers, length=kind.length, scalar=kind.scalar, clean=True, shape=kind.shape
+        )
+        return value.at_step(self.reference.input(name))
 
     def public(self, given: object) -> NDArray[Any]:
         """Public numbers, of a type that the scheme takes."""
@@ -134,7 +140,7 @@ def native(numbers: NDArray[Any], modulus: int | None) -> Native:
 class SlotValue(Refusals, NumpyCalls):
     """An encrypted vector or matrix in slots, or one encrypted number in every slot. Arithmetic as usual, slot by slot."""
 
-    __slots__ = ("_clean", "_rotated", "_tracer", "grid", "kind", "length", "node", "scalar")
+    __slots__ = ("_clean", "_rotated", "_tracer", "grid", "kind", "length", "node", "scalar", "step")
     METHODS = frozenset({"sum", "mean", "reshape", "transpose", "var"})
     __hash__ = Absences.__hash__
 
@@ -162,6 +168,27 @@ class SlotValue(Refusals, NumpyCalls):
         self._clean = clean or (not scalar and length == tracer.slots)
         # Whether it has all slots of the program because it was rotated, and so combines with shorter vectors.
         self._rotated = rotated
+        # Of the reference; nothing while an operation is rewritten.
+        self.step: int | None = None
+
+    def _with(self, *, clean: bool) -> SlotValue:
+        """The same slots, with zeros behind the vector's end where it is `clean`."""
+        return SlotValue(
+            self._tracer,
+            self.node,
+            kind=self.kind,
+            length=self.length,
+            scalar=self.scalar,
+            clean=clean,
+            shape=self.grid,
+            rotated=self._rotated,
+        )
+
+    def at_step(self, step: int) -> SlotValue:
+        """This value as the result of a step of the reference."""
+        value = self._with(clean=self._clean)
+        value.step = step
+        return value
 
     @property
     def type(self) -> SlotType:
@@ -170,8 +197,8 @@ class SlotValue(Refusals, NumpyCalls):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As numpy has it: none of a single number, the length of a vector, rows and columns of a matrix."""
-        return () if self.scalar else self.grid or (self.length,)
+        """See `SlotType.dimensions`."""
+        return self.type.dimensions
 
     def __len__(self) -> int:
         if self.scalar:
@@ -197,6 +224,7 @@ class SlotValue(Refusals, NumpyCalls):
     def __pos__(self) -> SlotValue:
         return self
 
+    @means(np.true_divide, numbers=True)
     def __truediv__(self, other: Numbers | SlotValue) -> SlotValue:
         if isinstance(other, SlotValue):
             self._divides_residues()
@@ -337,25 +365,31 @@ class SlotValue(Refusals, NumpyCalls):
 
     # -- arithmetic -------------------------------------------------------------------------------------------------
 
+    @means(slotwise(np.add), numbers=True)
     def __add__(self, other: SlotValue | Numbers) -> SlotValue:
         return self._arithmetic("add", other)
 
     __radd__ = __add__
 
+    @means(slotwise(np.subtract), numbers=True)
     def __sub__(self, other: SlotValue | Numbers) -> SlotValue:
         return self._arithmetic("sub", other)
 
+    @means(lambda x, other: other - x, numbers=True)
     def __rsub__(self, other: Numbers) -> SlotValue:
         return (-self) + other
 
+    @means(np.negative)
     def __neg__(self) -> SlotValue:
         return self._new(lambda builder: builder.neg(self.node), clean=self._clean)
 
+    @means(slotwise(np.multiply), numbers=True)
     def __mul__(self, other: SlotValue | Numbers) -> SlotValue:
         return self._arithmetic("mul", other)
 
     __rmul__ = __mul__
 
+    @means(lambda x, factors, bits: x * factors, numbers=True)  # noqa: ARG005 - rounding is an error of the execution
     def times(self, factors: Numbers, bits: int) -> SlotValue:
         """CKKS: the product with public factors rounded to `bits` bits after the point, without using a level.
 
@@ -377,6 +411,7 @@ class SlotValue(Refusals, NumpyCalls):
             shape=self.grid,
         )
 
+    @means(Reference.power, slots=True)
     def __pow__(self, exponent: int, modulus: int | None = None) -> SlotValue:
         if modulus is not None:
             raise refuse("numbers in slots have no remainder; declare them pf.Mod(modulus), whose powers are modulo it")
@@ -393,6 +428,7 @@ class SlotValue(Refusals, NumpyCalls):
         square = half._new(lambda builder: builder.mul(half.node, half.node), clean=half._clean)
         return square * self if exponent % 2 else square
 
+    @means(np.matmul, numbers=True)
     def __matmul__(self, other: SlotValue | Numbers) -> SlotValue:
         if isinstance(other, SlotValue):
             return slot_matrix.product(self, other)
@@ -401,6 +437,7 @@ class SlotValue(Refusals, NumpyCalls):
             return slot_matrix.product_public(self, numbers)
         return self.__rmatmul__(numbers.T)
 
+    @means(lambda x, other: other @ x, numbers=True)
     def __rmatmul__(self, other: Numbers) -> SlotValue:
         numbers = self._operand(other)
         if self.grid is not None:
@@ -452,6 +489,7 @@ class SlotValue(Refusals, NumpyCalls):
 
     # -- slots ------------------------------------------------------------------------------------------------------
 
+    @means(Reference.rotated, slots=True)
     def rotate(self, steps: int) -> SlotValue:
         """Slot i takes slot i + `steps`, cyclically over all slots, with BGV over those of each of the two rows."""
         if self.scalar:
@@ -464,12 +502,14 @@ class SlotValue(Refusals, NumpyCalls):
             lambda b: b.rotate(cleared.node, turns), clean=True, length=self._tracer.slots, rotated=True
         )
 
+    @means(np.conjugate)
     def conjugate(self) -> SlotValue:
         """The complex conjugate of each slot."""
         if self._tracer.modulus is not None:
             raise refuse("integers modulo t have no conjugate; swap_rows() exchanges the two rows of slots")
         return self._new(lambda builder: builder.conjugate(self.node), clean=self._clean)
 
+    @means(np.real)
     def real_part(self) -> SlotValue:
         """CKKS: the real part of each slot: half of what it and its conjugate are together.
 
@@ -482,6 +522,7 @@ class SlotValue(Refusals, NumpyCalls):
         half.kind = "real"
         return half
 
+    @means(Reference.swapped, slots=True)
     def swap_rows(self) -> SlotValue:
         """BGV: the two rows of slots exchanged."""
         if self._tracer.modulus is None:
@@ -491,6 +532,7 @@ class SlotValue(Refusals, NumpyCalls):
         cleared = self._cleared()
         return cleared._new(lambda b: b.conjugate(cleared.node), clean=True, length=self._tracer.slots, rotated=True)
 
+    @means(np.sum)
     def sum_slots(self) -> SlotValue:
         """The sum of the vector's numbers, in every slot."""
         if self.scalar:
@@ -505,11 +547,13 @@ class SlotValue(Refusals, NumpyCalls):
             total = total._new(lambda b: b.add(total.node, swapped), clean=False)
         return SlotValue(self._tracer, total.node, kind=self.kind, length=1, scalar=True, clean=False)
 
+    @means(np.sum)
     def sum(self, axis: int | None = None, *, keepdims: bool = False) -> SlotValue:
         """The sum of all numbers, in every slot; of a matrix also over `axis` 0, of each column, or 1, of each row. With `keepdims` a matrix stays one,
         of one row or column."""
         return slot_matrix.kept(slot_matrix.total(self, axis), axis, keepdims)
 
+    @means(np.mean)
     def mean(self, axis: int | None = None, *, keepdims: bool = False) -> SlotValue:
         """`sum`, divided by how many numbers there are in it."""
         if self._tracer.modulus is not None:
@@ -517,6 +561,7 @@ class SlotValue(Refusals, NumpyCalls):
         result = self.sum(axis, keepdims=keepdims)
         return result * (result.length / self.length)
 
+    @means(lambda x, axis=None, ddof=0, keepdims=False: np.var(x, axis, ddof=ddof, keepdims=keepdims))
     def var(self, axis: int | None = None, ddof: int = 0, *, keepdims: bool = False) -> SlotValue:
         """The variance, for two levels; `axis` as of `sum`, `ddof` as numpy has it: the squares are divided by so many fewer than there are."""
         if self._tracer.modulus is not None:
@@ -525,11 +570,13 @@ class SlotValue(Refusals, NumpyCalls):
             )
         return slot_matrix.kept(slot_matrix.variance(self, axis, ddof), axis, keepdims)
 
+    @means(lambda x, *shape: x.reshape(*shape))
     def reshape(self, *shape: int | tuple[int, ...]) -> SlotValue:
         """The same numbers, row by row, as a matrix or a vector; -1 for a size that follows from the others. Free."""
         return slot_matrix.reshaped(self, shape)
 
     @property
+    @means(np.transpose)
     def T(self) -> SlotValue:  # noqa: N802 - as numpy calls it
         """The transpose of a matrix, for one level."""
         return slot_matrix.transposed(self)
@@ -546,6 +593,7 @@ class SlotValue(Refusals, NumpyCalls):
             )
         return (self[row] for row in range(self.grid[0]))
 
+    @means(lambda x, index: x[index])
     def __getitem__(self, index: Any) -> SlotValue:  # noqa: ANN401 - whatever the user writes
         if self.scalar:
             raise refuse(f"a single encrypted {self.kind} number has no elements; use a vector")
@@ -553,6 +601,7 @@ class SlotValue(Refusals, NumpyCalls):
 
     # -- polynomials ------------------------------------------------------------------------------------------------
 
+    @means(Reference.polynomial, slots=True)
     def _polynomial(self, coefficients: NDArray[Any], interval: tuple[float, float] | None = None) -> SlotValue:
         """A polynomial of each slot: with these coefficients of powers, or of the Chebyshev polynomials of an interval.
 
@@ -588,16 +637,7 @@ class SlotValue(Refusals, NumpyCalls):
     def _plus_behind(self, number: Number, *, clean: bool) -> SlotValue:
         """This vector and a public number added behind its end, which is `clean` then."""
         if not number or self.length == self._tracer.slots:
-            return SlotValue(
-                self._tracer,
-                self.node,
-                kind=self.kind,
-                length=self.length,
-                scalar=self.scalar,
-                clean=clean,
-                shape=self.grid,
-                rotated=self._rotated,
-            )
+            return self._with(clean=clean)
         end = np.zeros(self._tracer.slots, dtype=np.asarray(number).dtype)
         end[self.length :] = number
         constant = self._tracer.constant(end)
@@ -614,19 +654,23 @@ class SlotValue(Refusals, NumpyCalls):
 
     # -- overrides of what is placed by itself ----------------------------------------------------------------------
 
+    @means(lambda x: x)
     def rescale(self) -> SlotValue:
         """This value, rescaled here (with BGV: switched to the next modulus) and not where it would be by itself."""
         return self._new(lambda builder: builder.rescale(self.node), clean=self._clean)
 
+    @means(lambda x, _level: x)
     def at_level(self, level: int) -> SlotValue:
         """This value at `level`."""
         wanted = whole("at_level: the level", level, 0, MOST_LEVELS)
         return self._new(lambda builder: builder.mod_switch(self.node, wanted), clean=self._clean)
 
+    @means(lambda x: x)
     def relinearise(self) -> SlotValue:
         """This value, relinearised here and not where it would be by itself."""
         return self._new(lambda builder: builder.relinearise(self.node), clean=self._clean)
 
+    @means(Reference.repeated, slots=True)
     def bootstrap(self, slots: int | None = None) -> SlotValue:
         """This value with its levels restored, one of CKKS that repeats after `slots` in less time (a slot becomes the mean of those that repeat it);
         with BGV, with little noise again, for numbers modulo a power of two."""

@@ -323,6 +323,11 @@ class SlotType(NotCalled):
         return is_packed(self.modulus)
 
     @property
+    def dimensions(self) -> tuple[int, ...]:
+        """As numpy has it: none of a single number, the length of a vector, rows and columns of a matrix."""
+        return () if self.scalar else self.shape or (self.length,)
+
+    @property
     def scheme(self) -> str:
         """The scheme that computes on it."""
         return "bgv" if self.kind == "residue" else "ckks"

@@ -344,7 +344,7 @@ class ElementPlan(Plan):
             for name, values in found.items()
         }
 
-    def bounds(self, flood: float | None = None) -> dict[str, float]:  # noqa: ARG002 - no noise is in exact values
+    def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:  # noqa: ARG002 - no noise is in exact values
         """0: no value may be wrong."""
         return dict.fromkeys(self.program.outputs, 0.0)
 

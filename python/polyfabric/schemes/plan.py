@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ..machines import Machine
     from ..progress import ProgressHook
     from .options import PlanOptions
+
+
+Verdict: TypeAlias = Literal["correct", "not within bound", "bound says nothing"]
+"""On one output: it is the expected one within its bound; it is not; or its bound is as large as the expected values, so that being within it proves nothing."""
 
 
 @dataclass(frozen=True)
@@ -197,8 +201,11 @@ class Plan(ABC):
         """By output: how many values are wrong; with CKKS, the largest error of a slot."""
 
     @abstractmethod
-    def bounds(self, flood: float | None = None) -> dict[str, float]:
-        """By output: what its error stays within, for any inputs, noise for others included; 0 of exact schemes."""
+    def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:
+        """By output: what its error stays within, noise for others included; 0 of exact schemes.
+
+        The bounds hold for any inputs; where these say nothing of the values `expected`, for the inputs that gave those.
+        """
 
     def rounding(self, magnitudes: Sequence[float] | None = None) -> float:  # noqa: ARG002 - integers are not rounded
         """What the clear program's own rounding may leave of a 0, where its operations have values of these sizes; without them, for any inputs."""
@@ -240,7 +247,7 @@ class RunResult(ABC):
     def __repr__(self) -> str:
         outputs = ", ".join(f"{name} = {value!s:.200}" for name, value in self.outputs.items())
         seconds = ", ".join(f"{step} {scaled(taken, 's')}" for step, taken in self.seconds.items())
-        verdict = "correct" if self.correct else "not correct"
+        verdict = "correct" if self.problem is None else f"not correct: {self.problem}"
         return f"<{self.program} on {self.on} with {self.parameters}: {outputs}; {verdict}; {seconds}>"
 
     def __getitem__(self, output: str) -> Any:  # noqa: ANN401 - as its program shapes it
@@ -250,11 +257,24 @@ class RunResult(ABC):
         return self.outputs[output]
 
     @property
+    def verdict(self) -> dict[str, Verdict]:
+        """By output: whether it is the expected one within its bound, and a bound that says something."""
+        return verdicts(self.error, self.bound, self.expected, self.rounding)
+
+    @property
+    def within_bounds(self) -> bool:
+        """Whether every output is within its bound, which may say nothing: all that an application asks that has a tolerance of its own."""
+        return "not within bound" not in self.verdict.values()
+
+    @property
     def correct(self) -> bool:
-        """Whether every output is the clear program's: exactly with TFHE and BGV; with CKKS within its bound, and by less than its numbers."""
-        return all(
-            is_right(error, self.bound[name], self.expected[name], self.rounding) for name, error in self.error.items()
-        )
+        """Whether every output is the expected one: exactly with TFHE and BGV; with CKKS within its bound, which is smaller than the expected values."""
+        return self.problem is None
+
+    @property
+    def problem(self) -> str | None:
+        """Why it is not `correct`, with the figures and what to do."""
+        return problem(self.verdict, self.error, self.bound, self.expected)
 
     @property
     def log2_failure(self) -> float:
@@ -274,6 +294,8 @@ class RunResult(ABC):
             "parameters": self.parameters,
             "parameter_set": self.plan.parameter_figures,
             "correct": self.correct,
+            "verdict": self.verdict,
+            "problem": self.problem,
             "outputs": plain(self.outputs),
             "expected": plain(self.expected),
             "error": self.error,
@@ -304,10 +326,41 @@ def common(plan: Plan, done: Execution) -> dict[str, Any]:
     }
 
 
-def is_right(error: float, bound: float, expected: Any, rounding: float) -> bool:  # noqa: ANN401 - as its program shapes it
-    """Whether an output is the clear program's: within its bound, and with an error that leaves something of its numbers, unless they are all 0, but for
-    their own `rounding`."""
-    return error <= bound and (error == 0 or not rounding < magnitude(expected) <= error)
+def verdicts(
+    error: Mapping[str, float], bound: Mapping[str, float], expected: Mapping[str, Any], rounding: float
+) -> dict[str, Verdict]:
+    """The verdict on each output. Expected values up to `rounding` are 0, and every finite bound says something of them."""
+
+    def of(name: str) -> Verdict:
+        if not error[name] <= bound[name]:
+            return "not within bound"
+        # Exact schemes have no bound, and texts no magnitude.
+        if bound[name] == 0 or (isfinite(bound[name]) and not rounding < magnitude(expected[name]) <= bound[name]):
+            return "correct"
+        return "bound says nothing"
+
+    return {name: of(name) for name in error}
+
+
+def problem(
+    verdict: Mapping[str, Verdict], error: Mapping[str, float], bound: Mapping[str, float], expected: Mapping[str, Any]
+) -> str | None:
+    """Why a result is not correct, with the figures and what to do; nothing if it is."""
+    found = []
+    for name, of in verdict.items():
+        if of == "not within bound" and bound[name] == 0:
+            found.append(f"{error[name]:.0f} values of {name!r} are not the expected ones")
+        elif of == "not within bound":
+            found.append(
+                f"the error of {name!r} is {error[name]:.1e}, beyond its bound of {bound[name]:.1e}; measure=True (--measure) finds the operation"
+            )
+        elif of == "bound says nothing":
+            found.append(
+                f"the bound of {name!r} says nothing: it is {bound[name]:.1e}, and the expected values go up to {magnitude(expected[name]):.1e} "
+                f"(measured error {error[name]:.1e}); take a parameter set with a larger scale, declare smaller inputs with .bounded(), or look "
+                "where the bound grows in cost() (--cost)"
+            )
+    return "; ".join(found) or None
 
 
 def magnitude(shaped: Any) -> float:  # noqa: ANN401 - a number, a list, or a list of rows

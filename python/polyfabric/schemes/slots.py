@@ -26,7 +26,7 @@ from ..slot_parameters import SlotParameters, chosen
 from .context import STANDARD_SECURITY, Context, Source, Values
 from .facts import SlotFacts, SlotNode
 from .options import PlanOptions
-from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, magnitude, told
+from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, told
 
 if TYPE_CHECKING:
     from ..language.slots import Native
@@ -313,7 +313,8 @@ class SlotPlan(Plan):
 
     def evaluate(self, inputs: Values) -> Expected:
         """What it gives in the clear. Inputs whose values leave no room, or an interval, are refused."""
-        return Expected(*self.native.evaluate(inputs, self.program.mapped))
+        _, magnitudes = self.native.evaluate(inputs, self.program.mapped)
+        return Expected(self.program.expected(inputs), magnitudes)
 
     def compute(
         self,
@@ -365,9 +366,23 @@ class SlotPlan(Plan):
         kinds = self.program.outputs.items()
         return {name: _error(found[name], expected[name], None if kind.scalar else kind.length) for name, kind in kinds}
 
-    def bounds(self, flood: float | None = None) -> dict[str, float]:
-        """By output: what its error stays within, for any inputs within their types, noise for others included; with BGV, 0."""
-        return self._bounds_of(self.facts["nodes"], flood)
+    def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:
+        """By output: what its error stays within, noise for others included; with BGV, 0."""
+        nodes = self.facts["nodes"] if expected is None else self._nodes_for(expected)[1]
+        return self._bounds_of(nodes, flood)
+
+    def _nodes_for(self, expected: Expected) -> tuple[str, list[SlotNode]]:
+        """The operations with their bounds, and what these are of: "any inputs", or "these inputs" where those bounds say nothing of an output."""
+        nodes: list[SlotNode] = [node.copy() for node in self.facts["nodes"]]
+        limits = self.bounds()
+        if self.program.scheme != "ckks" or all(limits[name] < _largest(expected.values[name]) for name in limits):
+            return "any inputs", nodes
+        here = self.native.bounds(expected.magnitudes)
+        for node in nodes:
+            # What came of numbers beyond the largest is as large as can be.
+            bound = here[node["node"]]
+            node["bound"] = inf if isnan(bound) else bound
+        return "these inputs", nodes
 
     def _bounds_of(self, nodes: Sequence[SlotNode], flood: float | None) -> dict[str, float]:
         """The bounds of the outputs, which are the last nodes of a program, in order; and what noise for others stays under in every slot
@@ -386,16 +401,7 @@ class SlotPlan(Plan):
     def result(self, done: Execution) -> SlotResult:
         """An execution, compared with what it should give."""
         program, client, expected = self.program, done.keys.client, done.expected
-        nodes: list[SlotNode] = [node.copy() for node in self.facts["nodes"]]
-        bound_for = "any inputs"
-        limits = self.bounds()
-        if program.scheme == "ckks" and any(limits[name] >= _largest(expected.values[name]) > 0 for name in limits):
-            bound_for = "these inputs"
-            here = self.native.bounds(expected.magnitudes)
-            for node in nodes:
-                # What came of numbers beyond the largest is as large as can be.
-                bound = here[node["node"]]
-                node["bound"] = inf if isnan(bound) else bound
+        bound_for, nodes = self._nodes_for(expected)
         if self.measure:
             measured = client.errors(self.native, done.inputs, done.results)
             for node in nodes:
@@ -411,6 +417,7 @@ class SlotPlan(Plan):
             rounding=self.rounding(expected.magnitudes),
             distance=distance,
             bound_for=bound_for,
+            reference="program" if program.reference is None else "function",
             nodes=nodes,
         )
 
@@ -425,13 +432,10 @@ class SlotResult(RunResult):
     the program approximates none."""
     bound_for: str
     """What the bounds are of: "any inputs" within their types, or, where those bounds say nothing, "these inputs"."""
+    reference: str
+    """What `expected` is computed from: the "function" as it is written, or the "program" itself where it was read from a text."""
     nodes: list[SlotNode]
     """Every operation: place, level, scale, bound of its error, and the measured error where that was asked for."""
-
-    @property
-    def unbounded(self) -> list[str]:
-        """Outputs of CKKS whose bound is no smaller than their numbers, for these inputs neither: their error is measured, and the bound says nothing."""
-        return [name for name, bound in self.bound.items() if bound >= magnitude(self.expected[name]) > 0]
 
     @property
     def first_beyond(self) -> SlotNode | None:
@@ -448,7 +452,7 @@ class SlotResult(RunResult):
         return {
             "distance_from_true_functions": self.distance,
             "bound_for": self.bound_for,
-            "unbounded": self.unbounded,
+            "reference": self.reference,
             "public_key": self.plan.public,
             "operations": [
                 {name: told(value) if name in ("bound", "measured") else value for name, value in node.items()}

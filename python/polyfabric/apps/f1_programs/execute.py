@@ -43,9 +43,9 @@ class Answer:
 
     @property
     def correct(self) -> bool:
-        """Whether the error is within the tolerance, and a class is the same."""
+        """Whether the error is within the tolerance, which is less than the largest number, and the run's within its bounds; and a class is the same."""
         same = not self.program.classifies or np.argmax(self.found) == np.argmax(self.expected)
-        return bool(same and self.error <= self.tolerance)
+        return bool(same and self.run.within_bounds and self.error <= self.tolerance < 1)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data; the outputs as the answer alone."""

@@ -37,7 +37,7 @@ BOUND = 1.0
 """Where the rectifier's interval ends."""
 PRECISION = 2.0**-15
 """Of the scores with `SET`: four times the largest error that was seen, 2.6e-6 of fifty digits on this computer and 7e-6 on Osiris' units, whose conversions
-of moduli are approximate. The bound of a run, which takes every error at its worst, is above 0.1, as large as the scores."""
+of moduli are approximate. The bound of a run, which takes every error at its worst, is above 0.1, as large as the scores, and says nothing."""
 
 
 class Rectifier:
@@ -152,8 +152,6 @@ class Classification:
     """Whether every run was within its bound of the program in the clear."""
     bound: float
     """Of the scores' errors at their worst, the largest of all runs."""
-    precision: float
-    """What the scores' errors have to stay within: the set's own, or of another set the bound."""
     seconds: dict[str, float]
     """By step, all digits together."""
     run: SlotResult
@@ -161,7 +159,7 @@ class Classification:
     @property
     def correct(self) -> bool:
         """Whether every score is that of the network in the clear within the precision, and every class is."""
-        same = all(image.output == image.clear and image.error <= self.precision for image in self.images)
+        same = all(image.output == image.clear and image.error <= PRECISION for image in self.images)
         return self.within and same
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,7 +174,7 @@ class Classification:
             "labels": [image.label for image in self.images],
             "images": [{**vars(image), "error": image.error} for image in self.images],
             "held_out_accuracy": self.accuracy,
-            "tolerance": self.precision,
+            "tolerance": PRECISION,
         }
 
 
@@ -213,11 +211,10 @@ def classify(
         digit = held_out.images[index]
         given = image_input(SHAPE, pixels(digit[None])[0])
         run = run_plan(planned, given, on=on, keys=keys, threads=threads, progress=progress)
-        keys, within, bound = run.keys, within and run.correct, max(bound, *run.bound.values())
+        keys, within, bound = run.keys, within and run.within_bounds, max(bound, *run.bound.values())
         found, expected = np.array(run.outputs["scores"]).tolist(), scores(weights, digit).tolist()
         images.append(Classified(index, int(held_out.labels[index]), found, expected))
         for step, taken in run.seconds.items():
             seconds[step] = seconds.get(step, 0.0) + taken
     accuracy = float(np.mean(classes(weights, held_out.images) == held_out.labels))
-    precision = PRECISION if parameters is None else bound
-    return Classification(images, accuracy, within, bound, precision, seconds, run)
+    return Classification(images, accuracy, within, bound, seconds, run)

@@ -1,0 +1,220 @@
+"""What a traced function of CKKS or BGV computes, as steps on numpy arrays: the reference that a decrypted result is compared with.
+
+Every operation of the language is recorded as the user wrote it, before it is rewritten into rotations and masks. `x.sum(axis=1)` on a matrix of 3 x 4
+is one step, `np.sum(x, axis=1)`, and not the five nodes that the program gets for it. An error in the rewriting is therefore not in the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .slots import SlotValue
+
+P = ParamSpec("P")
+Array = NDArray[Any]
+
+NARROW = 1 << 23
+"""Sums of 2^16 products of residues below this fit 64 bits."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation."""
+
+    compute: Callable[..., Any]
+    """Takes the arrays of the operands."""
+    operands: tuple[int, ...]
+    """Earlier steps."""
+    shape: tuple[int, ...]
+    """Of the result: () for a single number."""
+
+
+class Reference:
+    """The steps of one program, in order."""
+
+    def __init__(self, slots: int, rows: int, modulus: int | None) -> None:
+        self.slots, self.rows, self.modulus = slots, rows, modulus
+        self.steps: list[Step | str] = []
+        """An input is its name."""
+        self.outputs: dict[str, int] = {}
+        self.rewriting = False
+        """Whether an operation is just being rewritten: what it is made of is not recorded."""
+
+    # -- recording ------------------------------------------------------------------------------------------------
+
+    def input(self, name: str) -> int:
+        """Records an input."""
+        self.steps.append(name)
+        return len(self.steps) - 1
+
+    def record(
+        self, operands: Sequence[SlotValue], rewrite: Callable[[], SlotValue], compute: Callable[..., Any]
+    ) -> SlotValue:
+        """What `rewrite` makes of the operands, recorded as a step that computes its value from theirs."""
+        if self.rewriting:
+            return rewrite()
+        assert all(value.step is not None for value in operands)
+        self.rewriting = True
+        try:
+            made = rewrite()
+        finally:
+            self.rewriting = False
+        self.steps.append(Step(compute, tuple(int(value.step) for value in operands), made.shape))
+        return made.at_step(len(self.steps) - 1)
+
+    def number(self, given: Any) -> Any:  # noqa: ANN401 - numbers of any library
+        """Public numbers as the steps take them: a copy, as the user's array may change."""
+        numbers = np.asarray(given)
+        if self.modulus is not None:
+            return (numbers.astype(np.int64) % self.modulus).astype(self._integers)
+        return np.array(numbers, dtype=complex if np.iscomplexobj(numbers) else float)
+
+    @property
+    def _integers(self) -> type:
+        """The type of residues: Python's integers where products are beyond 64 bits."""
+        return np.int64 if self.modulus is not None and self.modulus < NARROW else object
+
+    # -- what the steps need of the slots -------------------------------------------------------------------------
+
+    def filled(self, values: Array) -> Array:
+        """A vector with zeros in all other slots, in the rows that rotate each by itself."""
+        flat = values.reshape(-1)
+        return np.concatenate([flat, np.zeros(self.slots - flat.size, dtype=flat.dtype)]).reshape(self.rows, -1)
+
+    def rotated(self, values: Array, steps: int) -> Array:
+        """All slots, each row rotated to the left. A single number stands in every slot."""
+        return values if values.ndim == 0 else np.roll(self.filled(values), -steps, axis=1).reshape(-1)
+
+    def swapped(self, values: Array) -> Array:
+        """All slots, the two rows exchanged."""
+        return values if values.ndim == 0 else self.filled(values)[::-1].reshape(-1)
+
+    def repeated(self, values: Array, slots: int | None = None) -> Array:
+        """Every slot the mean of those that stand at multiples of `slots` from it."""
+        if slots is None or values.ndim == 0:
+            return values
+        means = values.reshape(-1, slots).mean(axis=0)
+        return np.tile(means, values.size // slots)
+
+    def diagonals(self, values: Array, factors: Mapping[int, Array]) -> Array:
+        """Σ factors · (all slots rotated by their offset); factors of fewer numbers repeat."""
+        rows = self.filled(values)
+        total = np.zeros(self.slots, dtype=rows.dtype)
+        for offset, own in factors.items():
+            turned = np.roll(rows, -offset, axis=1).reshape(-1, len(own))
+            total = total + (turned * own).reshape(-1)
+        return total
+
+    def polynomial(self, values: Array, coefficients: Array, interval: tuple[float, float] | None = None) -> Array:
+        """With these coefficients of powers, or of the Chebyshev polynomials of an interval."""
+        if interval is not None:
+            low, high = interval
+            on_unit = (2 * values - (low + high)) / (high - low)
+            return np.asarray(np.polynomial.chebyshev.chebval(on_unit, coefficients))
+        total = np.zeros_like(values)
+        for coefficient in self.number(coefficients)[::-1]:
+            total = self._reduced(total * values + coefficient)
+        return total
+
+    def power(self, values: Array, exponent: int, _modulus: None = None) -> Array:
+        """By repeated squaring."""
+        if self.modulus is None:
+            return np.power(values, exponent)
+        result, square = np.ones_like(values), values
+        while exponent:
+            if exponent % 2:
+                result = self._reduced(result * square)
+            square, exponent = self._reduced(square * square), exponent // 2
+        return result
+
+    def _reduced(self, values: Array) -> Array:
+        return values if self.modulus is None else (values % self.modulus).astype(self._integers)
+
+    # -- evaluation -----------------------------------------------------------------------------------------------
+
+    def evaluate(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs for these inputs; residues between 0 and the modulus. Holds a step's array until its last reader is done."""
+        needed = self._readers()
+        held: dict[int, Array] = {}
+        with np.errstate(all="ignore"):
+            for at, step in enumerate(self.steps):
+                if at not in needed:
+                    continue
+                if isinstance(step, str):
+                    held[at] = self.number(inputs[step])
+                else:
+                    found = step.compute(*(held[operand] for operand in step.operands))
+                    held[at] = self._reduced(np.asarray(found)).reshape(step.shape)
+                    for operand in set(step.operands):
+                        if needed[operand] == at:
+                            del held[operand]
+        return {name: held[at] for name, at in self.outputs.items()}
+
+    def _readers(self) -> dict[int, int]:
+        """By step that an output needs: the last step that reads it, the end for an output."""
+        last = dict.fromkeys(self.outputs.values(), len(self.steps))
+        for at in range(len(self.steps) - 1, -1, -1):
+            step = self.steps[at]
+            if at in last and isinstance(step, Step):
+                for operand in step.operands:
+                    last.setdefault(operand, at)
+        return last
+
+
+def slotwise(operation: Callable[[Array, Array], Any]) -> Callable[[Array, Array], Any]:
+    """`operation` of two values as numpy has it. Of vectors of different lengths, one has all slots as it was rotated: the other is filled up with zeros."""
+
+    def compute(a: Array, b: Array) -> Any:  # noqa: ANN401 - an array, or one number
+        if a.ndim == b.ndim == 1:
+            length = max(a.size, b.size)
+            a, b = (np.concatenate([own, np.zeros(length - own.size, dtype=own.dtype)]) for own in (a, b))
+        return operation(a, b)
+
+    return compute
+
+
+def means(
+    meaning: Callable[..., Any], *, numbers: bool = False, slots: bool = False
+) -> Callable[[Callable[Concatenate[SlotValue, P], SlotValue]], Callable[Concatenate[SlotValue, P], SlotValue]]:
+    """Records a method as `meaning` of the arrays of its encrypted operands and of its other arguments.
+
+    Those are public `numbers`, or of other kinds, such as an axis. With `slots`, the meaning depends on the program's slots and takes the `Reference` first.
+    """
+
+    def decorate(
+        method: Callable[Concatenate[SlotValue, P], SlotValue],
+    ) -> Callable[Concatenate[SlotValue, P], SlotValue]:
+        @wraps(method)
+        def recorded(self: SlotValue, *given: P.args, **options: P.kwargs) -> SlotValue:
+            tracer, reference = self._tracer, self._tracer.reference
+            if reference.rewriting:
+                return method(self, *given, **options)
+            encrypted = [isinstance(value, type(self)) for value in given]
+            operands = [self, *(value for value, one in zip(given, encrypted, strict=True) if one)]
+            public: list[Any] = []
+
+            def rewrite() -> SlotValue:
+                made = method(self, *given, **options)
+                # Only now, as the method refuses other operands. Copies, as the user may change an array.
+                own = [value for value, one in zip(given, encrypted, strict=True) if not one]
+                public.extend(reference.number(tracer.public(value)) if numbers else deepcopy(value) for value in own)
+                return made
+
+            def compute(own: Array, *others: Array) -> Any:  # noqa: ANN401 - an array, or one number
+                left, kept = iter(others), iter(public)
+                values = [own, *(next(left if one else kept) for one in encrypted)]
+                return meaning(reference, *values, **options) if slots else meaning(*values, **options)
+
+            return reference.record(operands, rewrite, compute)
+
+        return recorded
+
+    return decorate
