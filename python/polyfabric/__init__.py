@@ -32,6 +32,7 @@ from .errors import (
 )
 from .keys import Keys
 from .language import instead as _instead
+from .language.functions import convolve, mux, nand, nor, xnor
 from .language.integers import Integer, Table
 from .language.slot_functions import chebyshev, polynomial
 from .language.slots import SlotValue, bootstrap, rotate, sum_slots
@@ -40,17 +41,12 @@ from .language.types import Bool, Complex, Int, IntegerType, Mod, Real, SInt, Sl
 from .language.values import (
     Value,
     concat,
-    convolve,
     dot,
     lookup,
     maximum,
     minimum,
-    mux,
-    nand,
-    nor,
     relu,
     sign,
-    xnor,
 )
 from .language.values import maximum as max  # noqa: A004 - as pf.max
 from .language.values import minimum as min  # noqa: A004 - as pf.min

@@ -27,6 +27,8 @@ def show(console: Console, result: ElementResult) -> None:
     console.print(styled("result       ", verdict))
     if not result.correct and result.outputs == result.expected:
         console.print("             in digits: what they have above an integer's width is not shown")
+    for wrap in result.wrapped:
+        console.print(f"wrapped      {wrap}")
     show_common(console, result)
 
 

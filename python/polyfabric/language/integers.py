@@ -7,29 +7,36 @@ checked; here are the operators, and public numbers as digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProgramError, shown
+from . import counts
 from .indices import picked
-from .instead import BRANCHES, INTEGERS, TEXTS, Absences, membership, written
+from .instead import BRANCHES, INTEGERS, Absences, membership, written
 from .numpy_calls import NumpyCalls
 from .place import expect_unmasked, place, refuse, whole
+from .reference import means
 from .types import MOST_BITS, IntegerType, SInt, TextType, UInt, narrowest, text_bytes
 
 if TYPE_CHECKING:
     from .values import Tracer, Value
 
 _Vector = TypeVar("_Vector", "Integer", "Value")
+COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 Public: TypeAlias = "int | Sequence[int] | NDArray[np.integer] | str | bytes"
 
 
 class Integer(NumpyCalls):
-    """An encrypted integer, or a vector of them. Arithmetic wraps at the type's width; comparisons give one bit, `pf.UInt(1)`."""
+    """An encrypted integer, or a vector of them. Arithmetic wraps at the type's width; comparisons give a truth value, `pf.UInt(1)`.
 
-    __slots__ = ("_tracer", "handle", "kind")
+    What is computed of truth values and public numbers is a count, which has a `span` and never wraps.
+    """
+
+    __slots__ = ("_span", "_tracer", "handle", "kind", "meaning")
     __hash__ = Absences.__hash__
     METHODS = frozenset({"all", "any", "max", "min", "sum"})
 
@@ -38,6 +45,9 @@ class Integer(NumpyCalls):
         self.handle = handle
         bits, signed, count = tracer.builder.integer_type(handle)
         self.kind = IntegerType(bits, signed=signed, length=count, scalar=scalar and count == 1)
+        self.meaning: int | None = None
+        """Its step in the program's reference."""
+        self._span: counts.Span | None = counts.TRUTH if (bits, signed) == (1, False) else None
 
     @property
     def type(self) -> IntegerType:
@@ -107,14 +117,84 @@ class Integer(NumpyCalls):
             scalar = all(operand.kind.scalar for operand in (self, *others))
         return Integer(self._tracer, step(self._tracer.builder), scalar=scalar)
 
+    @property
+    def span(self) -> counts.Span | None:
+        """The range of a count; nothing of an integer of a declared type."""
+        return self._span
+
+    def _counted(self, span: counts.Span | None) -> Integer:
+        """This value, which is known to be a count of a range."""
+        self._span = span
+        return self
+
+    def _as(self, kind: IntegerType) -> Integer:
+        """The same value modulo 2^bits of another type, unless it is of that."""
+        if (kind.bits, kind.signed) == (self.kind.bits, self.kind.signed):
+            return self
+        return self._step(lambda builder: builder.integer_cast(self.handle, kind.bits, kind.signed))
+
+    def _met(self, op: str, other: object) -> tuple[Integer, Integer, counts.Span | None]:
+        """Both operands of `op` in one type, and the range of its result if both are counts or public.
+
+        A count that meets an integer of a declared type takes that type.
+        """
+        if self._span is None:
+            return self, self._operand(other), None
+        if isinstance(other, Integer):
+            if other._span is None:
+                return other._operand(self), other, None
+            kind, span = counts.met(op, self._span, other._span)
+            return self._as(kind), other._as(kind), span
+        numbers, scalar = self._numbers(other)
+        kind, span = counts.met(op, self._span, counts.of_numbers(numbers))
+        own = [kind.wrap(number) for number in numbers]
+        return self._as(kind), public(self._tracer, kind.of(len(own), scalar=scalar), own), span
+
     def _operand(self, other: object, kind: IntegerType | None = None) -> Integer:
         """`other` as an integer of this type, or of `kind`."""
         kind = kind or self.kind
         if isinstance(other, Integer):
-            return other
-        if _is_small(other):
+            if other._span is None or (other.kind.bits, other.kind.signed) == (kind.bits, kind.signed):
+                return other
+            if not counts.within(other._span, kind):
+                lo, hi = other._span
+                one, wide = kind.of(1, scalar=True), counts.holding(other._span, kind.bounds)
+                raise refuse(
+                    f"a count from {lo} to {hi} does not fit {one}, which goes from {kind.bounds[0]} to {kind.bounds[1]}; cast both, as "
+                    f"x.cast({wide!r}), or the count alone, as n.cast({one!r}), to wrap"
+                )
+            return other._as(kind)
+        numbers, scalar = self._numbers(other)
+        if scalar and numbers[0] < 0 and not kind.signed:
+            one = kind.of(1, scalar=True)
+            raise refuse(
+                f"{numbers[0]} is no {one}, which goes from 0 to {one.bounds[1]}; subtract {-numbers[0]} where it is added, or cast the others, "
+                f"as x.cast(pf.SInt({kind.bits + 1}))"
+            )
+        return public(self._tracer, kind.of(len(numbers), scalar=scalar), numbers)
+
+    def _beside(self, other: object) -> Integer:
+        """Public numbers as the left operand: of this type, or next to a count a count themselves."""
+        if self._span is None:
+            return self._operand(other)
+        numbers, scalar = self._numbers(other)
+        span = counts.of_numbers(numbers)
+        kind = counts.holding(span).of(len(numbers), scalar=scalar)
+        return public(self._tracer, kind, numbers)._counted(span)
+
+    def _declared(self, what: str) -> None:
+        """Refuses a count, whose width follows from its range, as the operand of what depends on the width."""
+        if self._span is not None and self.kind.bits > 1:
+            lo, hi = self._span
+            raise refuse(
+                f"{what} depends on a width, and a count from {lo} to {hi} has none of its own; cast it first, as x.cast({self.kind.of(1, scalar=True)!r})"
+            )
+
+    def _numbers(self, other: object) -> tuple[list[int], bool]:
+        """Public numbers one by one, and whether it is a single one."""
+        if is_small(other):
             raise mixed(self, other)
-        if not isinstance(other, int | np.integer | np.ndarray | Sequence) or isinstance(other, str | bytes):
+        if not isinstance(other, int | np.integer | np.bool_ | np.ndarray | Sequence) or isinstance(other, str | bytes):
             text = f", as list({text_bytes(other)!r})" if isinstance(other, str) else ""
             raise refuse(f"an encrypted {self.kind} does not combine with {type(other).__name__}; give integers{text}")
         if (shape := np.asarray(other, dtype=object).shape) == ():
@@ -123,32 +203,31 @@ class Integer(NumpyCalls):
             raise refuse(
                 f"an array of {' x '.join(map(str, shape))} does not combine with {self.kind}; use @ for a matrix, or flatten it"
             )
-        scalar = isinstance(other, int | np.integer)
-        if scalar and cast(int, other) < 0 and not kind.signed:
-            one = kind.of(1, scalar=True)
-            raise refuse(
-                f"{other} is no {one}, which goes from 0 to {one.bounds[1]}; subtract {-cast(int, other)} where it is added, or cast the others, "
-                f"as x.cast(pf.SInt({kind.bits + 1}))"
-            )
-        return public(self._tracer, kind.of(1 if scalar else len(cast(Sequence[int], other)), scalar=scalar), other)
+        elements = self.kind.elements(other)
+        return [self.kind.whole(number) for number in elements], shape == ()
 
     def _binary(self, op: str, other: object) -> Integer:
-        b = self._operand(other)
-        return self._step(lambda builder: builder.integer_binary(op, self.handle, b.handle), b)
+        a, b, span = self._met(op, other)
+        made = a._step(lambda builder: builder.integer_binary(op, a.handle, b.handle), b)
+        return made if op in COMPARISONS else made._counted(span)
 
     # -- arithmetic ---------------------------------------------------------------------------------------------
 
+    @means("+")
     def __add__(self, other: Integer | Public) -> Integer:
         return self._binary("+", other)
 
     __radd__ = __add__
 
+    @means("-")
     def __sub__(self, other: Integer | Public) -> Integer:
         return self._binary("-", other)
 
+    @means("-", swapped=True)
     def __rsub__(self, other: Public) -> Integer:
-        return self._operand(other)._binary("-", self)
+        return self._beside(other)._binary("-", self)
 
+    @means("*")
     def __mul__(self, other: Integer | Public) -> Integer:
         return self._binary("*", other)
 
@@ -160,15 +239,29 @@ class Integer(NumpyCalls):
     def __rmatmul__(self, other: Public) -> Integer:
         return dot(other, self)
 
+    @means("neg")
     def __neg__(self) -> Integer:
-        return self._step(lambda builder: builder.integer_unary("-", self.handle))
+        span = self._span and (-self._span[1], -self._span[0])
+        own = self if span is None else self._as(counts.holding(span))
+        return own._step(lambda builder: builder.integer_unary("-", own.handle))._counted(span)
 
     def __pos__(self) -> Integer:
         return self
 
+    @means("abs")
     def __abs__(self) -> Integer:
-        return self._step(lambda builder: builder.integer_unary("abs", self.handle))
+        if self._span is None:
+            return self._step(lambda builder: builder.integer_unary("abs", self.handle))
+        lo, hi = self._span
+        if lo >= 0:
+            return self
+        span = (max(0, -hi), max(-lo, hi))
+        own = self._as(counts.holding(self._span, span))
+        return (
+            own._step(lambda builder: builder.integer_unary("abs", own.handle))._as(counts.holding(span))._counted(span)
+        )
 
+    @means("**")
     def __pow__(self, exponent: int, modulus: int | None = None) -> Integer:
         if isinstance(exponent, Integer):
             raise refuse(
@@ -176,8 +269,14 @@ class Integer(NumpyCalls):
             )
         power = whole("the exponent", exponent, 0, (1 << 64) - 1)
         if modulus is not None:
-            return self._residue(power, whole("the modulus", modulus, 1, self.kind.bounds[1]))
-        return self._step(lambda builder: builder.integer_pow(self.handle, power))
+            if self._span is None:
+                return self._residue(power, whole("the modulus", modulus, 1, self.kind.bounds[1]))
+            of = whole("the modulus", modulus, 1, 1 << (MOST_BITS // 2))
+            declared = self._as(counts.holding(self._span, (0, of)))._counted(None)
+            return declared._residue(power, of)._as(counts.holding((0, of - 1)))._counted((0, of - 1))
+        span = self._span and counts.power(self._span, power)
+        own = self if span is None else self._as(counts.holding(span))
+        return own._step(lambda builder: builder.integer_pow(own.handle, power))._counted(span)
 
     def _residue(self, power: int, modulus: int) -> Integer:
         """self**power % modulus as Python gives it, of which no product wraps: by squares, each reduced, in a type that has them."""
@@ -192,45 +291,61 @@ class Integer(NumpyCalls):
                 found = found * base % modulus
         return found.cast(self.kind)
 
+    @means("//", "%")
     def __divmod__(self, other: Integer | Public) -> tuple[Integer, Integer]:
         if isinstance(other, int | np.integer) and 0 < other <= self.kind.bounds[1] and other & (other - 1) == 0:
             # By a power of two both are bits of it, rounded down as Python does, at next to no cost.
             return self >> int(other).bit_length() - 1, self & int(other) - 1
-        b = self._operand(other)
+        a, b, span = self._met("//", other)
         made: list[int] = []
 
         def step(builder: Any) -> int:  # noqa: ANN401 - the native builder
-            made.extend(builder.integer_divide(self.handle, b.handle))
+            made.extend(builder.integer_divide(a.handle, b.handle))
             return made[0]
 
-        quotient = self._step(step, b)
-        return quotient, Integer(self._tracer, made[1], scalar=quotient.kind.scalar)
+        quotient = a._step(step, b)._counted(span)
+        return quotient, Integer(self._tracer, made[1], scalar=quotient.kind.scalar)._counted(span)
 
+    @means("//", "%", swapped=True)
     def __rdivmod__(self, other: Public) -> tuple[Integer, Integer]:
-        return divmod(self._operand(other), self)
+        return divmod(self._beside(other), self)
 
+    @means("//")
     def __floordiv__(self, other: Integer | Public) -> Integer:
         return divmod(self, other)[0]
 
+    @means("%")
     def __mod__(self, other: Integer | Public) -> Integer:
         return divmod(self, other)[1]
 
+    @means("//", swapped=True)
     def __rfloordiv__(self, other: Public) -> Integer:
-        return divmod(self._operand(other), self)[0]
+        return divmod(self._beside(other), self)[0]
 
+    @means("%", swapped=True)
     def __rmod__(self, other: Public) -> Integer:
-        return divmod(self._operand(other), self)[1]
+        return divmod(self._beside(other), self)[1]
 
     def _checked(self, op: str, other: Integer | Public) -> tuple[Integer, Integer]:
-        b = self._operand(other)
+        a, b, span = self._met(op, other)
         made: list[int] = []
 
         def step(builder: Any) -> int:  # noqa: ANN401 - the native builder
-            made.extend(builder.integer_overflowing(op, self.handle, b.handle))
+            made.extend(builder.integer_overflowing(op, a.handle, b.handle))
             return made[0]
 
-        result = self._step(step, b)
-        return result, Integer(self._tracer, made[1], scalar=result.kind.scalar)
+        if span is None:
+            result = a._step(step, b)
+            over = Integer(self._tracer, made[1], scalar=result.kind.scalar)
+        else:
+            # A count never leaves its type's range.
+            result = a._binary(op, b)
+            over = public(
+                self._tracer, UInt(1).of(result.kind.length, scalar=result.kind.scalar), [0] * result.kind.length
+            )
+        self._tracer.reference.note(f"checked {op}", result, (self, other), {})
+        self._tracer.reference.note(f"beyond {op}", over, (self, other, result.kind), {})
+        return result, over
 
     def checked_add(self, other: Integer | Public) -> tuple[Integer, Integer]:
         """The sum, and one bit that is 1 where it left the type's range."""
@@ -246,54 +361,83 @@ class Integer(NumpyCalls):
 
     # -- bits ---------------------------------------------------------------------------------------------------
 
+    @means("&")
     def __and__(self, other: Integer | Public) -> Integer:
         return self._binary("&", other)
 
+    @means("|")
     def __or__(self, other: Integer | Public) -> Integer:
         return self._binary("|", other)
 
+    @means("^")
     def __xor__(self, other: Integer | Public) -> Integer:
         return self._binary("^", other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
+    @means("~")
     def __invert__(self) -> Integer:
+        self._declared("~")
         return self._step(lambda builder: builder.integer_unary("~", self.handle))
 
     def _shift(self, direction: str, amount: Integer | int) -> Integer:
+        if direction.startswith("rotate"):
+            self._declared(direction)
         if isinstance(amount, Integer):
-            return self._step(lambda builder: builder.integer_shift(direction, self.handle, 0, amount.handle), amount)
-        if _is_small(amount):
+            own, span = self._shifted(direction, 0, (amount.span or amount.kind.bounds)[1])
+            shifted = own._step(lambda builder: builder.integer_shift(direction, own.handle, 0, amount.handle), amount)
+            return shifted._counted(span)
+        if is_small(amount):
             bits = max(1, amount.element.bounds[1].bit_length())
             raise refuse(
                 f"the amount of a shift is {amount.element}, a value of a few bits; cast it, as n.cast(pf.UInt({bits}))"
             )
         by = whole("the amount of a shift", amount, 0, (1 << 32) - 1)
-        return self._step(lambda builder: builder.integer_shift(direction, self.handle, by, None))
+        own, span = self._shifted(direction, by, by)
+        return own._step(lambda builder: builder.integer_shift(direction, own.handle, by, None))._counted(span)
 
+    def _shifted(self, direction: str, least: int, most: int) -> tuple[Integer, counts.Span | None]:
+        """This value in the type in which it is shifted by so many bits, and the range of the result if it is a count."""
+        if self._span is None or direction.startswith("rotate"):
+            return self, self._span
+        if direction == ">>":
+            return self, counts.union(self._span, (0, 0))
+        span = counts.shifted(self._span, least, most)
+        return self._as(counts.holding(span)), span
+
+    @means("<<")
     def __lshift__(self, amount: Integer | int) -> Integer:
         return self._shift("<<", amount)
 
+    @means(">>")
     def __rshift__(self, amount: Integer | int) -> Integer:
         return self._shift(">>", amount)
 
+    @means("rotate_left")
     def rotate_left(self, amount: Integer | int) -> Integer:
         """Bits that leave at the top come in at the bottom."""
         return self._shift("rotate_left", amount)
 
+    @means("rotate_right")
     def rotate_right(self, amount: Integer | int) -> Integer:
         """Bits that leave at the bottom come in at the top."""
         return self._shift("rotate_right", amount)
 
+    @means("bit")
     def bit(self, index: int) -> Integer:
         """Bit `index`, 0 the least significant, as a `pf.UInt(1)`."""
         at = whole("the index of a bit", index, 0, self.kind.bits - 1)
         return self._step(lambda builder: builder.integer_bit(self.handle, at))
 
     def leading_zeros(self) -> Integer:
-        """The number of zeros above the highest 1."""
-        return self._step(lambda builder: builder.integer_unary("leading_zeros", self.handle))
+        """The number of zeros above the highest 1: a count."""
+        self._declared("leading_zeros")
+        span = (0, self.kind.bits)
+        made = self._step(lambda builder: builder.integer_unary("leading_zeros", self.handle))._as(counts.holding(span))
+        self._tracer.reference.note("leading_zeros", made, (self, self.kind), {})
+        return made._counted(span)
 
+    @means("cast")
     def cast(self, kind: IntegerType) -> Integer:
         """The same value as another type, modulo 2 to its width."""
         if not isinstance(kind, IntegerType):
@@ -311,36 +455,44 @@ class Integer(NumpyCalls):
             signed = min(ends) < 0
             bits = max((~end if end < 0 else end).bit_length() for end in ends) + signed
             if bits <= MOST_BITS and (min(ends), max(ends)) != (lo, hi):
-                return self.cast(SInt(bits) if signed else UInt(bits))._binary(op, other)
+                return self._as(SInt(bits) if signed else UInt(bits))._binary(op, other)
         return self._binary(op, other)
 
+    @means("<")
     def __lt__(self, other: Integer | Public) -> Integer:
         return self._compared("<", other)
 
+    @means("<=")
     def __le__(self, other: Integer | Public) -> Integer:
         return self._compared("<=", other)
 
+    @means(">")
     def __gt__(self, other: Integer | Public) -> Integer:
         return self._compared(">", other)
 
+    @means(">=")
     def __ge__(self, other: Integer | Public) -> Integer:
         return self._compared(">=", other)
 
+    @means("==")
     def __eq__(self, other: object) -> Integer:  # type: ignore[override]
         return self._compared("==", other)
 
+    @means("!=")
     def __ne__(self, other: object) -> Integer:  # type: ignore[override]
         return self._compared("!=", other)
 
     # -- elements -----------------------------------------------------------------------------------------------
 
+    @means("take")
     def _taken(self, indices: Sequence[int], *, scalar: bool) -> Integer:
-        return self._step(lambda builder: builder.integer_take(self.handle, list(indices)), scalar=scalar)
+        taken = self._step(lambda builder: builder.integer_take(self.handle, list(indices)), scalar=scalar)
+        return taken._counted(self._span)
 
     def __getitem__(self, index: int | slice | Sequence[int]) -> Integer:
         if self.kind.scalar:
             raise refuse(f"a single {self.kind} has no elements; use a vector, or .bit(i) for its bits")
-        if isinstance(index, Integer) or _is_small(index):
+        if isinstance(index, Integer) or is_small(index):
             raise refuse(encrypted_index(self.kind.length, "v[k]"))
         elements, single = picked(index, self.kind.length, self.kind)
         return self._taken(elements, scalar=single)
@@ -352,170 +504,30 @@ class Integer(NumpyCalls):
         given = [list(row) for row in rows]
         return self._step(lambda builder: builder.integer_holds(self.handle, given, any_of), scalar=scalar)
 
+    @means("all")
     def all(self) -> Integer:
         """Whether every condition of this vector of bits holds."""
         return self._holds([range(self.kind.length)], any_of=False)
 
+    @means("any")
     def any(self) -> Integer:
         """Whether a condition of this vector of bits holds."""
         return self._holds([range(self.kind.length)], any_of=True)
 
+    @means("sum")
     def sum(self) -> Integer:
         """The sum of the elements: `pf.sum`."""
-        return summed(self)
+        return total(self)
 
+    @means("max")
     def max(self) -> Integer:
         """The greatest element."""
-        return folded(self, lambda a, b: extreme(a, b, "max"), joined)
+        return folded(self, lambda a, b: a._binary("max", b), joined)
 
+    @means("min")
     def min(self) -> Integer:
         """The least element."""
-        return folded(self, lambda a, b: extreme(a, b, "min"), joined)
-
-
-class Text(Integer):
-    """An encrypted text of at most so many bytes, filled up with zeros."""
-
-    __slots__ = ()
-    __hash__ = Absences.__hash__
-
-    def _instead(self, name: str, operands: int) -> str:  # noqa: ARG002 - as of all values
-        return (
-            written(TEXTS, name) or "a text has ==, <, .startswith, .endswith and .contains; compute on its bytes, x[:]"
-        )
-
-    @classmethod
-    def of(cls, characters: Integer) -> Text:
-        """The text of these bytes."""
-        text = cls.__new__(cls)
-        text._tracer, text.handle = characters._tracer, characters.handle
-        text.kind = TextType(8, length=characters.kind.length, scalar=False)
-        return text
-
-    def __contains__(self, part: object) -> bool:
-        raise refuse(
-            f"whether {part!r} is in an encrypted text is itself encrypted, and `in` gives none; use text.contains(part)"
-        )
-
-    def _characters(self, text: Text | str | bytes, length: int | None = None) -> Integer:
-        if isinstance(text, Text):
-            return text
-        given = self._public(text)
-        wanted = len(given) if length is None else length
-        if not given and length is None:
-            raise refuse("an empty text is in every other and starts it; give at least one byte")
-        if len(given) > wanted:
-            raise refuse(f"{text!r} is {len(given)} bytes, where at most {self.kind.length} are compared; shorten it")
-        return public(self._tracer, UInt(8).vector(wanted), list(given.ljust(wanted, b"\0")))
-
-    @staticmethod
-    def _public(text: object) -> bytes:
-        """The bytes of a public text."""
-        if not isinstance(text, str | bytes):
-            raise refuse(f"a text does not compare with {type(text).__name__}; give a str, bytes or an encrypted text")
-        return text_bytes(text)
-
-    def _plain(self) -> Integer:
-        return Integer(self._tracer, self.handle, scalar=False)
-
-    def _operand(self, other: object, kind: IntegerType | None = None) -> NoReturn:  # noqa: ARG002 - as of all values
-        raise refuse("a text has no arithmetic, and no bits; compute on its bytes, x[:]")
-
-    def _whole(self, other: object) -> Integer:
-        """The bytes of another text of this length."""
-        if isinstance(other, Text) and len(other) != len(self):
-            raise refuse(f"texts of {len(self)} and {len(other)} bytes; declare them with one length")
-        return _plain(self._characters(cast("Text | str", other), self.kind.length))
-
-    def __eq__(self, other: object) -> Integer:  # type: ignore[override]
-        return Integer.__eq__(self._plain(), self._whole(other)).all()
-
-    def __ne__(self, other: object) -> Integer:  # type: ignore[override]
-        return ~(self == other)
-
-    def _before(self, op: str, other: object) -> Integer:
-        """Texts are ordered as the integers whose bytes they are, the first the highest: as by their bytes in UTF-8."""
-        size, most = self.kind.length, MOST_BITS // 8
-        if size > most:
-            raise refuse(
-                f"a text of {size} bytes has no order, one of {most} has; compare a part of it, declared for itself"
-            )
-        kind = UInt(8 * size)
-        one, another = (
-            total([bytes_[i].cast(kind) << 8 * (size - 1 - i) for i in range(size)])
-            for bytes_ in (self._plain(), self._whole(other))
-        )
-        return one._binary(op, another)
-
-    def __lt__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
-        return self._before("<", other)
-
-    def __le__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
-        return self._before("<=", other)
-
-    def __gt__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
-        return self._before(">", other)
-
-    def __ge__(self, other: Text | str | bytes) -> Integer:  # type: ignore[override]
-        return self._before(">=", other)
-
-    def _matches(self, part: Text | str | bytes, offsets: Sequence[int]) -> Integer:
-        """For each offset, whether the bytes from it on are those of `part`; zeros at the end of an encrypted one fit anything, beyond the text too."""
-        pattern = self._characters(part)
-        size = pattern.kind.length
-        if size > self.kind.length:
-            raise refuse(f"a part of {size} bytes in a text of {self.kind.length}; give one that fits")
-        places = [offset + i for offset in offsets for i in range(size)]
-        own = self._plain()._taken([min(place, self.kind.length - 1) for place in places], scalar=False)
-        wanted = _plain(pattern)._taken([i for _ in offsets for i in range(size)], scalar=False)
-        fits = Integer.__eq__(own, wanted)
-        if isinstance(part, Text):
-            beyond = [int(place < self.kind.length) for place in places]
-            fits = (fits if all(beyond) else fits & beyond) | (wanted == 0)
-        rows = [range(at * size, (at + 1) * size) for at in range(len(offsets))]
-        return fits._holds(rows, any_of=False, scalar=False)
-
-    def startswith(self, part: Text | str | bytes) -> Integer:
-        """Whether the text starts with `part`; the zeros at the end of an encrypted one do not count."""
-        return self._matches(part, [0])[0]
-
-    def endswith(self, part: Text | str | bytes) -> Integer:
-        """Whether the text ends with `part`; the zeros at the end of either do not count."""
-        if isinstance(part, Text):
-            size, wanted = part.kind.length, None
-        else:
-            size, wanted = self._characters(part).kind.length, [*self._public(part), 0]
-        length = self.kind.length
-        if size > length:
-            raise refuse(f"a part of {size} bytes in a text of {length}; give one that fits")
-        # From each offset on: the bytes of the part, and then zeros, of which there are any number behind the text.
-        offsets = range(length + 1 if wanted is None else length - size + 1)
-        rows = [[at + i for i in range(size + 1) if wanted is None or at + i < length] for at in offsets]
-        places = [(at, place) for at, row in zip(offsets, rows, strict=True) for place in row]
-        zero = public(self._tracer, UInt(8).vector(1), [0])
-        own = joined([self._plain(), zero])._taken([min(place, length) for _, place in places], scalar=False)
-        if wanted is None:
-            found = joined([_plain(cast(Text, part)), zero])._taken([place - at for at, place in places], scalar=False)
-        else:
-            found = public(self._tracer, UInt(8).vector(len(places)), [wanted[place - at] for at, place in places])
-        ends, groups = 0, []
-        for row in rows:
-            groups.append(range(ends, ends + len(row)))
-            ends += len(row)
-        return Integer.__eq__(own, found)._holds(groups, any_of=False, scalar=False).any()
-
-    def contains(self, part: Text | str | bytes) -> Integer:
-        """Whether `part` is somewhere in the text; the zeros at the end of an encrypted one do not count."""
-        size = part.kind.length if isinstance(part, Text) else len(self._public(part))
-        if size > self.kind.length:
-            raise refuse(f"a part of {size} bytes in a text of {self.kind.length}; give one that fits")
-        # An encrypted part may be shorter than its type, and so begin anywhere.
-        offsets = range(self.kind.length if isinstance(part, Text) else self.kind.length - size + 1)
-        return self._matches(part, offsets).any()
-
-
-def _plain(characters: Integer) -> Integer:
-    return characters._plain() if isinstance(characters, Text) else characters
+        return folded(self, lambda a, b: a._binary("min", b), joined)
 
 
 class Table:
@@ -536,7 +548,7 @@ class Table:
         if not isinstance(index, Integer):
             raise refuse(
                 "a table's index is an encrypted value of a few bits; cast it, as i.cast(pf.UInt(4)), or use pf.lookup(i, entries)"
-                if _is_small(index)
+                if is_small(index)
                 else f"a table's index is {type(index).__name__}; give an encrypted pf.UInt, or index the entries themselves"
             )
         size = 1 << index.kind.bits
@@ -557,8 +569,13 @@ class Table:
                 f"a table of {len(values)} entries with an index of {index.kind.bits} bits; cast the index to a wider type"
             )
         kind = self._kind or narrowest(values)
-        digits = [kind.digits(value) for value in [*values, *[0] * (size - len(values))]]
-        return index._step(lambda builder: builder.integer_table(index.handle, kind.bits, kind.signed, digits))
+        return _entry(index, values, kind)
+
+
+@means("table")
+def _entry(index: Integer, values: list[int], kind: IntegerType) -> Integer:
+    digits = [kind.digits(value) for value in [*values, *[0] * ((1 << index.kind.bits) - len(values))]]
+    return index._step(lambda builder: builder.integer_table(index.handle, kind.bits, kind.signed, digits))
 
 
 def public(tracer: Tracer, kind: IntegerType, values: object) -> Integer:
@@ -575,7 +592,7 @@ def converted(value: Value, kind: IntegerType) -> Integer:
     return Integer(value._tracer, handle, scalar=value.scalar)
 
 
-def _is_small(value: object) -> TypeGuard[Value]:
+def is_small(value: object) -> TypeGuard[Value]:
     """Whether it is an encrypted value of a few bits."""
     from .values import Value
 
@@ -610,6 +627,7 @@ def encrypted_index(length: int, element: str) -> str:
     )
 
 
+@means("dot")
 def dot(a: Integer | Public, b: Integer | Public) -> Integer:
     """Σ a · b of vectors, one of which may be public; of a public matrix a sum for each of its rows, or of its columns if it is behind."""
     value, other = (a, b) if isinstance(a, Integer) else (cast(Integer, b), a)
@@ -640,78 +658,38 @@ def _weighted(value: Integer, weights: Integer | Public) -> Integer:
         return total(value * weights)
     places: dict[int, list[int]] = {}
     for index, weight in enumerate(given):
-        value.kind.digits(weight)
+        if value.span is None:
+            value.kind.digits(weight)
         if weight:
             places.setdefault(int(weight), []).append(index)
     sums = [(weight, total([value[index] for index in indices])) for weight, indices in places.items()]
     return total([part if weight == 1 else part * weight for weight, part in sums] or [value[0] * 0])
 
 
-def _chosen(condition: Integer, *choices: object) -> Integer:
-    """The first of public choices, in the narrowest type that has them all."""
-    for choice in choices:
-        if not isinstance(choice, int | np.integer | np.ndarray | list | tuple):
-            raise refuse(f"mux: a choice is {type(choice).__name__}, but an integer is needed, encrypted or public")
-    kind = narrowest(
-        [
-            whole("a choice of mux", value)
-            for choice in choices
-            for value in np.asarray(choice, dtype=object).reshape(-1)
-        ]
-    )
-    first = choices[0]
-    scalar = isinstance(first, int | np.integer)
-    return public(condition._tracer, kind.of(1 if scalar else len(cast(Sequence[int], first)), scalar=scalar), first)
-
-
-def select(condition: Integer, then: Integer | Public, otherwise: Integer | Public) -> Integer:
-    """`then` where the bit `condition` is 1, else `otherwise`; a text where one of them is."""
-    if isinstance(then, str) and isinstance(otherwise, str):
-        kind = TextType(8, length=max(1, len(text_bytes(then)), len(text_bytes(otherwise))), scalar=False)
-        then = Text.of(public(condition._tracer, kind, then))
-    text = then if isinstance(then, Text) else otherwise
-    if isinstance(text, Text):
-        a, b = (_plain(text._characters(cast("Text | str", choice), text.kind.length)) for choice in (then, otherwise))
-        return Text.of(select(condition, a, b))
-    known = then if isinstance(then, Integer) else otherwise
-    if not isinstance(known, Integer):
-        for choice in (then, otherwise):
-            if _is_small(choice):
-                raise refuse(
-                    f"mux: the condition is {condition.kind}, and a choice {choice.type}; cast the choices, as x.cast(pf.UInt(4))"
-                )
-        known = _chosen(condition, then, otherwise)
-    a, b = known._operand(then), known._operand(otherwise)
-    return condition._step(lambda builder: builder.integer_select(condition.handle, a.handle, b.handle), a, b)
-
-
-def extreme(a: Integer | Public, b: Integer | Public, op: str) -> Integer:
-    """The greater or the smaller of each pair; of two texts the one that stands behind or before the other."""
-    for text, other in ((a, b), (b, a)):
-        if isinstance(text, Text):
-            return select(text > other if op == "max" else text < other, text, other)  # type: ignore[operator]
-    if isinstance(a, Integer):
-        return a._binary(op, b)
-    return cast(Integer, b)._binary(op, a)
-
-
 def total(values: Integer | Sequence[Integer]) -> Integer:
     """The sum of a vector's elements, or of all values: carried once for every few of them."""
     if isinstance(values, Integer):
-        return values._step(lambda builder: builder.integer_unary("total", values.handle), scalar=True)
-    first, *rest = values
-    addends = [(1, value.handle) for value in values]
-    return first._step(lambda builder: builder.integer_sum(addends), *rest)
+        own, span = values, values.span
+        if span is not None:
+            span = (span[0] * len(values), span[1] * len(values))
+            own = values._as(counts.holding(span))
+        return own._step(lambda builder: builder.integer_unary("total", own.handle), scalar=True)._counted(span)
+    span = reduce(counts.RINGS["+"], [value.span for value in values]) if _all_counts(values) else None
+    first, *rest = _of_one_type(values, span)
+    addends = [(1, value.handle) for value in (first, *rest)]
+    return first._step(lambda builder: builder.integer_sum(addends), *rest)._counted(span)
 
 
-def summed(values: Integer | Sequence[Integer]) -> Integer:
-    """The same where a user asks for it, who counts with conditions."""
-    one = values if isinstance(values, Integer) else values[0]
-    if one.kind.bits == 1:
-        raise refuse(
-            f"a sum of {one.kind} would wrap at one bit, and say whether it is odd; to count, cast first, as pf.sum(x.cast(pf.UInt(8)))"
-        )
-    return total(values)
+def _all_counts(values: Sequence[Integer]) -> bool:
+    return all(value.span is not None for value in values)
+
+
+def _of_one_type(values: Sequence[Integer], span: counts.Span | None) -> list[Integer]:
+    """Counts in the type of a range, or in that of the first value that has a declared one."""
+    if span is not None:
+        return [value._as(counts.holding(span)) for value in values]
+    kind = next(value.kind for value in values if value.span is None)
+    return [value._operand(value, kind) for value in values]
 
 
 def folded(
@@ -727,6 +705,7 @@ def folded(
 
 def joined(values: Sequence[Integer]) -> Integer:
     """The elements of all values, one after the other."""
-    first, *rest = values
-    handles = [value.handle for value in values]
-    return first._step(lambda builder: builder.integer_concat(handles), *rest, scalar=False)
+    span = counts.union(*(value.span for value in values)) if _all_counts(values) else None
+    first, *rest = _of_one_type(values, span)
+    handles = [value.handle for value in (first, *rest)]
+    return first._step(lambda builder: builder.integer_concat(handles), *rest, scalar=False)._counted(span)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .functions import mux
 from .numpy_calls import NumpyCalls
 from .sorting import sort
-from .values import concat, maximum, minimum, mux
+from .values import concat, maximum, minimum
 
 
 def _product(a: Any, b: Any) -> Any:  # noqa: ANN401 - encrypted values and public numbers

@@ -15,6 +15,7 @@ from .instead import declared
 from .integers import Integer
 from .numpy_calls import Asked
 from .place import refuse, source, whole
+from .reference import Reference, Wrapped
 from .shapes import Shapes, written
 from .slot_matrix import MoreSlots
 from .slot_program import SlotProgram
@@ -34,6 +35,8 @@ class Program(TracedProgram):
     native: _native.Program
     shapes: Shapes
     scheme = "tfhe"
+    reference: Reference | None = None
+    """What the function that it was traced of means; nothing of a program that was read from its text, or restored."""
 
     def __init__(
         self,
@@ -48,6 +51,19 @@ class Program(TracedProgram):
     def parse(cls, text: str) -> Self:
         """The program that `text()` printed. Every input and output is a vector; integers of any width are vectors of their digits."""
         return cls(_native.Program.parse(text))
+
+    def reference_values(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[Wrapped]]:
+        """What the program computes, on Python's integers, and where results wrapped; values are as the lower links have them.
+
+        A program that was not traced knows operations on digits alone, and is evaluated as these, without their wraps.
+        """
+        if self.reference is None:
+            return self.native.evaluate(inputs), []
+        return self.reference.evaluate(inputs)
+
+    def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """What the program computes, in the clear: what every execution must give."""
+        return self.shaped(self.reference_values(self.flatten(inputs))[0])
 
     @classmethod
     def _restored(cls, data: Mapping[str, Any]) -> Self:
@@ -123,13 +139,16 @@ def _trace_elements(
     for output, value in named(_called(function, values, own, tracer), function, tracer).items():
         if isinstance(value, Integer):
             tracer.builder.integer_output(output, value.handle)
+            tracer.reference.output(output, value)
             integers[f"->{output}"] = value.kind
             continue
         tracer.builder.output(output, value.node)
+        tracer.reference.output(output, value)
         if value.scalar:
             scalars.add(f"->{output}")
     program = kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
     program.function = function
+    program.reference = tracer.reference.finish()
     return program
 
 

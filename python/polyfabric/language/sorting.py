@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .integers import Integer, Text
+from .functions import mux
+from .integers import Integer
 from .place import refuse
+from .reference import means
 from .slots import SlotValue
-from .values import Value, concat, lookup, mux
+from .texts import Text
+from .values import Value, concat, lookup
 
 
+@means("sort")
 def sort(values: Value | Integer | Sequence[Value] | Sequence[Integer], *, descending: bool = False) -> Value | Integer:
     """The elements of a vector, or of a sequence of single values, the least first, or the greatest.
 

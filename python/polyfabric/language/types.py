@@ -160,9 +160,7 @@ class IntegerType(ElementKind):
 
     def digits(self, value: object) -> list[int]:
         """The digits of one value, least significant first."""
-        lo, hi = self.bounds
-        # A condition of numpy's is one of Python's.
-        number = whole(f"a value of {self}", bool(value) if isinstance(value, np.bool_) else value)
+        (lo, hi), number = self.bounds, self.whole(value)
         if not lo <= number <= hi:
             raise refuse(
                 f"{number} is no {self.of(1, scalar=True)}, which goes from {lo} to {hi}; give one, or a wider type"
@@ -172,7 +170,15 @@ class IntegerType(ElementKind):
 
     def number(self, digits: Sequence[int]) -> int:
         """The value with these digits."""
-        value = sum(digit << 2 * place for place, digit in enumerate(digits)) & ((1 << self.bits) - 1)
+        return self.wrap(sum(digit << 2 * place for place, digit in enumerate(digits)))
+
+    def whole(self, value: object) -> int:
+        """One value as Python's integer, whatever it is; a condition of numpy's is one of Python's."""
+        return whole(f"a value of {self}", bool(value) if isinstance(value, np.bool_) else value)
+
+    def wrap(self, value: int) -> int:
+        """`value` modulo 2^bits, within the bounds."""
+        value &= (1 << self.bits) - 1
         return value - (1 << self.bits) if self.signed and value >> (self.bits - 1) else value
 
     def elements(self, values: object) -> list[object]:
@@ -234,7 +240,7 @@ def text_bytes(text: str | bytes) -> bytes:
 
 
 def UInt(bits: int) -> IntegerType:  # noqa: N802 - it reads as a type
-    """An integer from 0 to 2^bits - 1; results wrap. `pf.UInt(1)` is a condition."""
+    """An integer from 0 to 2^bits - 1; results wrap. `pf.UInt(1)` is a truth value, and counts in arithmetic."""
     return IntegerType(whole("the width of pf.UInt", bits, 1, MOST_BITS))
 
 

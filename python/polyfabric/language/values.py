@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from .._native import ElementType, ProgramBuilder
 from . import integers as wide
 from . import slot_functions, slot_parts
+from .choices import extreme
 from .indices import picked
 from .instead import BITS, BRANCHES, ELEMENTS, Absences, membership, written
-from .integers import Integer, Text
+from .integers import Integer
 from .numpy_calls import Asked, NumpyCalls
 from .place import place, refuse, whole
 from .public_operands import Clear, Table, cast_remedy, integers, tabulated, two_encrypted
+from .reference import Reference, means
 from .slots import SlotValue
-from .types import FARTHEST, MOST_ELEMENTS, IntegerType, TextType, Type, UInt
+from .texts import Text
+from .types import FARTHEST, IntegerType, TextType, Type
 
 _WIDEST_SHIFT = 62
-
-_MOST_PIXELS = 1 << 16
-"""Of a convolution's stride and padding, as in the Rust half."""
 
 _CARRIED = 1 << 16
 """As far as results of look-ups are decoded with a default parameter set within 2^-128."""
@@ -40,6 +40,7 @@ class Tracer(Asked):
 
     def __init__(self, name: str) -> None:
         self.builder = ProgramBuilder(name)
+        self.reference = Reference()
         self.made: dict[tuple[str, int, int, bool], Value] = {}
 
     def node(self, step: _Node, *, scalar: bool) -> Value:
@@ -49,18 +50,22 @@ class Tracer(Asked):
 
     def input(self, name: str, kind: Type | IntegerType) -> Value | Integer:
         """An encrypted input."""
+        made: Value | Integer
         if isinstance(kind, IntegerType):
             self.builder.at(*place())
             handle = self.builder.integer_input(name, kind.bits, kind.signed, kind.length)
             made = Integer(self, handle, scalar=kind.scalar)
-            return Text.of(made) if isinstance(kind, TextType) else made
-        return self.node(lambda b: b.input(name, kind.element, kind.length), scalar=kind.scalar)
+            made = Text.of(made) if isinstance(kind, TextType) else made
+        else:
+            made = self.node(lambda b: b.input(name, kind.element, kind.length), scalar=kind.scalar)
+        self.reference.input(name, made, kind)
+        return made
 
 
 class Value(NumpyCalls):
     """An encrypted vector, or a single encrypted number. Arithmetic as usual; `&`, `|`, `^`, `~` on Booleans."""
 
-    __slots__ = ("_tracer", "length", "node", "scalar")
+    __slots__ = ("_tracer", "length", "meaning", "node", "scalar")
     __hash__ = Absences.__hash__
     METHODS = frozenset({"all", "any", "max", "min", "sum"})
 
@@ -68,6 +73,8 @@ class Value(NumpyCalls):
         self._tracer = tracer
         self.node = node
         self.scalar = scalar
+        self.meaning: int | None = None
+        """Its step in the program's reference."""
         self.length = tracer.builder.length(node) if length is None else length
 
     @property
@@ -166,6 +173,7 @@ class Value(NumpyCalls):
             "number", self, lambda builder: builder.lookup(self.node, [(0, [0, 1])], None, ElementType.integer(0, 0))
         )
 
+    @means("+")
     def __add__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
             a, b = self._numbers(other)
@@ -175,6 +183,7 @@ class Value(NumpyCalls):
 
     __radd__ = __add__
 
+    @means("-")
     def __sub__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
             a, b = self._numbers(other)
@@ -182,16 +191,19 @@ class Value(NumpyCalls):
         a, values = self._number()._clear(other)
         return a._new(lambda builder: builder.add_clear(a.node, [-v for v in values]))
 
+    @means("-", swapped=True)
     def __rsub__(self, other: Clear) -> Value:
         return (-self) + other
 
     def __pos__(self) -> Value:
         return self
 
+    @means("neg")
     def __neg__(self) -> Value:
         number = self._number()
         return number._new(lambda builder: builder.neg(number.node))
 
+    @means("*")
     def __mul__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
             if other.node == self.node:
@@ -208,6 +220,7 @@ class Value(NumpyCalls):
 
     __rmul__ = __mul__
 
+    @means("**")
     def __pow__(self, exponent: int, modulus: int | None = None) -> Value:
         if isinstance(exponent, Value | Integer):
             raise refuse(
@@ -226,9 +239,11 @@ class Value(NumpyCalls):
             )
         return lookup(self, lambda x: x**power)
 
+    @means("**", swapped=True)
     def __rpow__(self, base: Clear) -> Value:
         return self._tabled("**", base, operator.pow, swapped=True)
 
+    @means("abs")
     def __abs__(self) -> Value:
         return lookup(self, abs)
 
@@ -252,15 +267,19 @@ class Value(NumpyCalls):
             return lookup(value, tables[0])
         return lookup(value, tables, choice=[kinds.index(number) for number in numbers])
 
+    @means("//")
     def __floordiv__(self, other: Value | Clear) -> Value:
         return self._tabled("//", other, operator.floordiv)
 
+    @means("//", swapped=True)
     def __rfloordiv__(self, other: Clear) -> Value:
         return self._tabled("//", other, operator.floordiv, swapped=True)
 
+    @means("%")
     def __mod__(self, other: Value | Clear) -> Value:
         return self._tabled("%", other, operator.mod)
 
+    @means("%", swapped=True)
     def __rmod__(self, other: Clear) -> Value:
         return self._tabled("%", other, operator.mod, swapped=True)
 
@@ -270,15 +289,19 @@ class Value(NumpyCalls):
     def __rdivmod__(self, other: Clear) -> tuple[Value, Value]:
         return other // self, other % self
 
+    @means("<<")
     def __lshift__(self, other: Value | Clear) -> Value:
         return self._tabled("<<", other, operator.lshift)
 
+    @means("<<", swapped=True)
     def __rlshift__(self, other: Clear) -> Value:
         return self._tabled("<<", other, operator.lshift, swapped=True)
 
+    @means(">>")
     def __rshift__(self, other: Value | Clear) -> Value:
         return self._tabled(">>", other, operator.rshift)
 
+    @means(">>", swapped=True)
     def __rrshift__(self, other: Clear) -> Value:
         return self._tabled(">>", other, operator.rshift, swapped=True)
 
@@ -287,6 +310,7 @@ class Value(NumpyCalls):
 
     __rtruediv__ = __truediv__
 
+    @means("dot")
     def __matmul__(self, other: Value | Clear) -> Value:
         if isinstance(other, Value):
             if self.scalar or other.scalar:
@@ -301,6 +325,7 @@ class Value(NumpyCalls):
             return self.__rmatmul__(matrix)
         return self.__rmatmul__(matrix.T)
 
+    @means("dot", swapped=True)
     def __rmatmul__(self, other: Clear) -> Value:
         matrix = integers(other)
         if matrix.ndim not in (1, 2):
@@ -334,18 +359,23 @@ class Value(NumpyCalls):
         """Whether each element is at least 0, by one look-up on the sign."""
         return self._new(lambda builder: builder.sign(self.node, True))
 
+    @means(">=")
     def __ge__(self, other: Value | Clear) -> Value:
         return (self - other)._positive()
 
+    @means(">")
     def __gt__(self, other: Value | Clear) -> Value:
         return ~(self <= other)
 
+    @means("<=")
     def __le__(self, other: Value | Clear) -> Value:
         return (-(self - other))._positive()
 
+    @means("<")
     def __lt__(self, other: Value | Clear) -> Value:
         return ~(self >= other)
 
+    @means("==")
     def __eq__(self, other: object) -> Value:  # type: ignore[override]
         if isinstance(other, Integer):
             raise wide.mixed(other, self)
@@ -359,6 +389,7 @@ class Value(NumpyCalls):
         """Whether each element is 0, by one look-up."""
         return lookup(self, lambda difference: int(difference == 0), boolean=True)
 
+    @means("!=")
     def __ne__(self, other: object) -> Value:  # type: ignore[override]
         return ~(self == other)
 
@@ -378,17 +409,21 @@ class Value(NumpyCalls):
             return self._tabled(op, other, function)
         return self._gate(gate, other)
 
+    @means("&")
     def __and__(self, other: Value | Clear) -> Value:
         return self._bitwise("&", "and", other, operator.and_)
 
+    @means("|")
     def __or__(self, other: Value | Clear) -> Value:
         return self._bitwise("|", "or", other, operator.or_)
 
+    @means("^")
     def __xor__(self, other: Value | Clear) -> Value:
         return self._bitwise("^", "xor", other, operator.xor)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
+    @means("~")
     def __invert__(self) -> Value:
         return self._new(lambda builder: builder.not_(self.node))
 
@@ -401,37 +436,48 @@ class Value(NumpyCalls):
             element = "v[k]" if isinstance(index, Value) else "v[k].cast(pf.UInt(4))"
             raise refuse(wide.encrypted_index(self.length, element))
         elements, single = picked(index, self.length, self.type)
-        return self._new(lambda builder: builder.select(self.node, elements), scalar=single)
+        return self._taken(elements, scalar=single)
+
+    @means("take")
+    def _taken(self, indices: list[int], *, scalar: bool) -> Value:
+        return self._new(lambda builder: builder.select(self.node, indices), scalar=scalar)
 
     def __iter__(self) -> Iterator[Value]:
         return (self[i] for i in range(len(self)))
 
+    @means("sum")
     def sum(self) -> Value:
         """The sum of the elements: `pf.sum`."""
         return cast(Value, total(self))
 
+    @means("all")
     def all(self) -> Value:
         """Whether every Boolean of this vector is 1."""
         return wide.folded(self, lambda a, b: a._gate("and", b), lambda parts: concat(*parts))
 
+    @means("any")
     def any(self) -> Value:
         """Whether a Boolean of this vector is 1."""
         return wide.folded(self, lambda a, b: a._gate("or", b), lambda parts: concat(*parts))
 
+    @means("max")
     def max(self) -> Value:
         """The greatest element."""
         return wide.folded(self, maximum, lambda parts: concat(*parts))
 
+    @means("min")
     def min(self) -> Value:
         """The least element."""
         return wide.folded(self, minimum, lambda parts: concat(*parts))
 
+    @means("cast")
     def cast(self, kind: IntegerType) -> Integer:
         """The same values as integers of any width, `pf.UInt(bits)` or `pf.SInt(bits)`."""
         if not isinstance(kind, IntegerType):
             raise refuse(f"cast: {kind} is no integer of any width; give pf.UInt(bits) or pf.SInt(bits)")
         return wide.converted(self, kind)
 
+    @means("assume")
     def assume(self, kind: Type) -> Value:
         """This value, promised to lie in the range of `kind`: narrows what interval arithmetic over-estimates."""
         if not isinstance(kind, Type) or kind.element.kind != "integer":
@@ -491,7 +537,7 @@ def lookup(
             f"look-up: its result is a Boolean with boolean=True, and {result!r} with result=; give one of both"
         )
     element = ElementType.boolean() if boolean else result.element if result else ElementType.integer(0, 0)
-    made = value._new(lambda builder: builder.lookup(value.node, tables, chosen, element))
+    made = _looked_up(value, tables, chosen, element)
     if result is not None and result.element.kind == "integer":
         (lo, hi), (least, most, _) = made._ends, result.element.bounds
         if lo < least or hi > most:
@@ -501,6 +547,14 @@ def lookup(
     return made
 
 
+@means("lookup")
+def _looked_up(
+    value: Value, tables: list[tuple[int, list[int]]], chosen: list[int] | None, element: ElementType
+) -> Value:
+    return value._new(lambda builder: builder.lookup(value.node, tables, chosen, element))
+
+
+@means("sign")
 def sign(
     value: Value | SlotValue,
     *,
@@ -538,7 +592,7 @@ def dot(weights: Clear | Value | SlotValue, value: Clear | Value | SlotValue) ->
     return value.__rmatmul__(weights)
 
 
-def _elements(what: str, values: Sequence[object], instead: str) -> None:
+def expect_elements(what: str, values: Sequence[object], instead: str) -> None:
     """Refuses operands that are no encrypted values of TFHE."""
     for value in values:
         if isinstance(value, SlotValue):
@@ -547,94 +601,7 @@ def _elements(what: str, values: Sequence[object], instead: str) -> None:
             raise refuse(f"{what}: an operand is {type(value).__name__}, but an encrypted value is needed")
 
 
-def mux(
-    condition: Value | Integer, then: Value | Integer | Clear, otherwise: Value | Integer | Clear
-) -> Value | Integer:
-    """`then` where `condition` holds, else `otherwise`: of Booleans by two look-ups an element, of integers by one and the condition's.
-
-    Integers of any width (`pf.UInt`, `pf.SInt`) are chosen digit by digit, one look-up each.
-    """
-    if isinstance(condition, SlotValue):
-        _elements("mux", (condition,), "with c of 0s and 1s, write c * a + (1 - c) * b")
-    if not isinstance(condition, Value | Integer):
-        raise refuse(
-            f"mux: the condition is {type(condition).__name__}, but an encrypted one is needed; by a public one c, of 0s and 1s, "
-            "write c * x + (1 - c) * y"
-        )
-    if any(isinstance(value, Integer) for value in (condition, then, otherwise)):
-        if isinstance(condition, Value):
-            condition = condition.cast(UInt(1))
-        return wide.select(condition, then, otherwise)  # type: ignore[arg-type]
-    if any(not isinstance(value, Value) or value.element.kind == "integer" for value in (then, otherwise)):
-        return _mux_integers(condition, then, otherwise)  # type: ignore[arg-type]
-    length = max(condition.length, then.length, otherwise.length)
-    scalar = condition.scalar and then.scalar and otherwise.scalar
-    c, t, o = (v._stretched(length, scalar=scalar) for v in (condition, then, otherwise))
-    return c._new(lambda builder: builder.mux(c.node, t.node, o.node))
-
-
-def _mux_integers(condition: Value, then: Value | Clear, otherwise: Value | Clear) -> Value:
-    """otherwise + (condition ? then − otherwise : 0), by one look-up on the difference and the condition side by side."""
-    for value in (then, otherwise):
-        if isinstance(value, SlotValue) or (isinstance(value, Value) and value.element.kind != "integer"):
-            raise refuse("mux: the choices have different types; give two Booleans, or two integers")
-    known = then if isinstance(then, Value) else otherwise
-    if not isinstance(known, Value):
-        wide_enough = condition._clear(then)[0]._clear(otherwise)[0]
-        (c, ones), (_, zeros) = (wide_enough._clear(value) for value in (then, otherwise))  # type: ignore[arg-type]
-        if len(ones) != len(zeros):
-            raise refuse(f"mux: the choices have {len(ones)} and {len(zeros)} elements; make the lengths equal")
-        pairs = list(zip(zeros, ones, strict=True))
-        kinds = sorted(set(pairs))
-        return lookup(c, kinds[0]) if len(kinds) == 1 else lookup(c, kinds, choice=[kinds.index(own) for own in pairs])
-    ends = [end for value in (then, otherwise) for end in _ends(value)]
-    difference = then - otherwise  # type: ignore[operator]
-    lo, hi = difference._ends
-    bit = lookup(condition, [0, hi - lo + 1])
-    change = lookup(difference + bit - lo, lambda x: 0 if x <= hi - lo else x - (hi - lo + 1) + lo)
-    return (change + otherwise)._within(min(ends), max(ends))
-
-
-def _ends(value: Value | Clear) -> tuple[int, int]:
-    if isinstance(value, Value):
-        return value._ends
-    array = integers(value)
-    return int(array.min()), int(array.max())
-
-
-_GATES = {
-    "nand": ("~(x & y)", "1 - x * y"),
-    "nor": ("~(x | y)", "(1 - x) * (1 - y)"),
-    "xnor": ("~(x ^ y)", "1 - (x - y) ** 2"),
-}
-"""What Booleans take as one look-up, written for bits of `pf.UInt(1)`, and for 0s and 1s in slots."""
-
-
-def _gate(gate: str, a: Value | Clear, b: Value | Clear) -> Value:
-    if not isinstance(a, Value):
-        a, b = b, a
-    of_bits, in_slots = _GATES[gate]
-    if isinstance(a, Integer):
-        raise refuse(f"{gate}: an operand is {a.type}, and gates are of pf.Bool; of single bits write {of_bits}")
-    _elements(gate, (a,), f"of 0s and 1s write {in_slots}")
-    return cast(Value, a)._gate(gate, b)
-
-
-def nand(a: Value | Clear, b: Value | Clear) -> Value:
-    """Not both, by one look-up an element."""
-    return _gate("nand", a, b)
-
-
-def nor(a: Value | Clear, b: Value | Clear) -> Value:
-    """None, by one look-up an element."""
-    return _gate("nor", a, b)
-
-
-def xnor(a: Value | Clear, b: Value | Clear) -> Value:
-    """Both or none, by one look-up an element."""
-    return _gate("xnor", a, b)
-
-
+@means("concat")
 def concat(*values: Value) -> Value:
     """The elements of all operands, one after the other; of CKKS and BGV also the rows of matrices. Free, but for a level of a single number in slots."""
     if not values:
@@ -681,6 +648,7 @@ def _extreme(values: Sequence[object], pair: Callable[..., Value | Integer]) -> 
     return cast("Value | Integer", reduce(pair, public, encrypted[0]))
 
 
+@means("max")
 def maximum(*values: Value | Integer | Text | Clear | Sequence[Value] | Sequence[Integer]) -> Value | Integer:
     """The largest of the values at each place, or of the elements of a single vector or sequence.
 
@@ -689,6 +657,7 @@ def maximum(*values: Value | Integer | Text | Clear | Sequence[Value] | Sequence
     return _extreme(values, _larger)
 
 
+@means("min")
 def minimum(*values: Value | Integer | Text | Clear | Sequence[Value] | Sequence[Integer]) -> Value | Integer:
     """The smallest of the values at each place, or of the elements of a single vector or sequence: as `maximum`."""
     return _extreme(values, _smaller)
@@ -696,30 +665,31 @@ def minimum(*values: Value | Integer | Text | Clear | Sequence[Value] | Sequence
 
 def _larger(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | Integer:
     if isinstance(a, Integer) or isinstance(b, Integer):
-        return wide.extreme(a, b, "max")  # type: ignore[arg-type]
-    _elements(
+        return extreme(a, b, "max")  # type: ignore[arg-type]
+    expect_elements(
         "maximum",
         (a,),
         "with reals, a + s * pf.relu((b - a) * (1 / s)), where b - a lies within -s to s; or the integers of TFHE, pf.UInt(bits)",
     )
-    (low, high), (other_low, other_high) = _ends(a), _ends(b)  # type: ignore[arg-type]
+    (low, high), (other_low, other_high) = ends_of(a), ends_of(b)  # type: ignore[arg-type]
     larger = lookup(a - b, lambda difference: max(difference, 0)) + b  # type: ignore[operator, arg-type]
     return larger._within(max(low, other_low), max(high, other_high))
 
 
 def _smaller(a: Value | Integer | Clear, b: Value | Integer | Clear) -> Value | Integer:
     if isinstance(a, Integer) or isinstance(b, Integer):
-        return wide.extreme(a, b, "min")  # type: ignore[arg-type]
-    _elements(
+        return extreme(a, b, "min")  # type: ignore[arg-type]
+    expect_elements(
         "minimum",
         (a,),
         "with reals, a - s * pf.relu((a - b) * (1 / s)), where a - b lies within -s to s; or the integers of TFHE, pf.UInt(bits)",
     )
-    (low, high), (other_low, other_high) = _ends(a), _ends(b)  # type: ignore[arg-type]
+    (low, high), (other_low, other_high) = ends_of(a), ends_of(b)  # type: ignore[arg-type]
     smaller = lookup(a - b, lambda difference: min(difference, 0)) + b  # type: ignore[operator, arg-type]
     return smaller._within(min(low, other_low), min(high, other_high))
 
 
+@means("sum")
 def total(*values: Value | Integer | SlotValue | Sequence[Integer] | Sequence[Value]) -> Value | Integer | SlotValue:
     """The sum of all values; of a single vector or sequence, of its elements."""
     if len(values) == 1:
@@ -729,15 +699,16 @@ def total(*values: Value | Integer | SlotValue | Sequence[Integer] | Sequence[Va
         if isinstance(only, Value):
             return cast(Value, dot([1] * only.length, only))
         if isinstance(only, Integer):
-            return wide.summed(only)
+            return wide.total(only)
         values = tuple(only) if isinstance(only, Iterable) else values
     if values and all(isinstance(value, Integer) for value in values):
-        return wide.summed(cast("Sequence[Integer]", values))
+        return wide.total(cast("Sequence[Integer]", values))
     if not values or not any(all(isinstance(value, kind) for value in values) for kind in (Value, SlotValue)):
         raise refuse("sum: give an encrypted vector, or a sequence of encrypted values of one kind")
     return reduce(operator.add, cast("Sequence[Value]", values))
 
 
+@means("relu")
 def relu(
     value: Value | SlotValue,
     *,
@@ -751,48 +722,9 @@ def relu(
     return lookup(value, lambda x: max(x, 0))
 
 
-def convolve(
-    kernel: NDArray[np.integer],
-    image: Value,
-    shape: tuple[int, int] | tuple[int, int, int],
-    *,
-    stride: int = 1,
-    padding: int = 0,
-    bias: Clear = 0,
-) -> Value:
-    """A two-dimensional convolution of `image` with clear weights, as networks do it: the kernel is not mirrored.
-
-    `image` is a vector of height x width x channels = `shape`, channels last; `kernel` has filters x height x width x
-    channels weights. Both are height x width where there is one filter and one channel. `padding` surrounds the image with zeros, `bias` is one number or one a filter. Returns a vector of
-    height x width x filters, with (extent + 2 padding - kernel extent) // stride + 1 for each extent.
-    """
-    if isinstance(image, Integer):
-        raise refuse(
-            f"convolve: the image is {image.type}; declare it of a few bits, pf.Int(lo, hi), or write each sum, pf.dot(weights, x)"
-        )
-    _elements("convolve", (image,), "multiply with the matrix of the convolution, matrix @ x")
-    extents = shape if isinstance(shape, Sequence) else (shape,)
-    shape = tuple(whole("an extent of convolve's image", n, 1, MOST_ELEMENTS) for n in extents)  # type: ignore[assignment]
-    stride = whole("convolve's stride", stride, 1, _MOST_PIXELS)
-    padding = whole("convolve's padding", padding, 0, _MOST_PIXELS - 1)
-    weights = integers(kernel)
-    if weights.ndim == 2 and len(shape) == 2:
-        weights, shape = weights[None, :, :, None], (*shape, 1)
-    if weights.ndim != 4 or len(shape) != 3 or weights.shape[3] != shape[2]:
-        given = " x ".join(str(n) for n in weights.shape)
-        raise refuse(
-            f"a kernel of {given} does not fit an image of {' x '.join(map(str, shape))}; "
-            "give filters x height x width x channels, with the channels of the image, or height x width of both"
-        )
-    if int(np.prod(shape)) != image.length:
-        raise refuse(f"an image of {' x '.join(map(str, shape))} has not the {image.length} elements of {image.type}")
-    filters, height, width, _ = weights.shape
-    given_biases = integers(bias)
-    if given_biases.shape not in ((), (1,), (filters,)):
-        raise refuse(f"convolve: {given_biases.size} biases of {filters} filters; give one number, or one a filter")
-    biases = np.broadcast_to(given_biases, (filters,)).tolist()
-    flat = weights.reshape(-1).tolist()
-    return image._new(
-        lambda b: b.convolution(image.node, shape, (filters, height, width), flat, stride, padding, biases),
-        scalar=False,
-    )
+def ends_of(value: Value | Clear) -> tuple[int, int]:
+    """The least and the greatest value."""
+    if isinstance(value, Value):
+        return value._ends
+    array = integers(value)
+    return int(array.min()), int(array.max())

@@ -23,6 +23,7 @@ from .options import PlanOptions, refuse_meaningless
 from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common
 
 if TYPE_CHECKING:
+    from ..language.reference import Wrapped
     from ..machines import Machine
     from ..progress import ProgressHook
 
@@ -296,8 +297,9 @@ class ElementPlan(Plan):
     # -- running --------------------------------------------------------------------------------------------------
 
     def evaluate(self, inputs: Values) -> Expected:
-        """What it gives in the clear."""
-        return Expected(self.program.native.evaluate(inputs))
+        """What it gives in the clear: what the traced function means on Python's integers, apart from how it is lowered."""
+        values, wrapped = self.program.reference_values(inputs)
+        return Expected(values, wrapped=wrapped)
 
     def compute(
         self,
@@ -357,7 +359,7 @@ class ElementPlan(Plan):
             "inputs": done.ciphertext_bytes,
             "outputs": done.results.bytes,
         }
-        return ElementResult(**common(self, done), bound=self.bounds(), sizes=sizes)
+        return ElementResult(**common(self, done), bound=self.bounds(), sizes=sizes, wrapped=done.expected.wrapped)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -365,6 +367,11 @@ class ElementResult(RunResult):
     """What an execution of TFHE gave."""
 
     plan: ElementPlan
+    wrapped: list[Wrapped]
+    """Where results left the range of their declared type, so that only what is left modulo 2^bits was computed."""
+
+    def __repr__(self) -> str:
+        return super().__repr__()[:-1] + "".join(f"; wrapped: {wrap}" for wrap in self.wrapped) + ">"
 
     @property
     def noise(self) -> ElementNoise:
@@ -377,5 +384,5 @@ class ElementResult(RunResult):
         return self.plan.kernel.lookups
 
     def facts(self) -> dict[str, Any]:
-        """Noise and look-ups."""
-        return {"noise": self.noise, "lookups": self.lookups}
+        """Noise, look-ups, and what wrapped."""
+        return {"noise": self.noise, "lookups": self.lookups, "wrapped": [wrap.to_dict() for wrap in self.wrapped]}

@@ -19,6 +19,7 @@ from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Val
 if TYPE_CHECKING:
     from .. import _native
     from ..keys import Keys
+    from ..language.reference import Wrapped
     from ..language.traced import TracedProgram
     from ..machines import Machine
     from ..progress import ProgressHook
@@ -36,6 +37,8 @@ class Expected:
     values: Values
     magnitudes: list[float] = field(default_factory=list, repr=False)
     """The largest value of each operation, of slots."""
+    wrapped: list[Wrapped] = field(default_factory=list, repr=False)
+    """Where integers left the range of their type, with TFHE."""
 
 
 @dataclass(frozen=True, kw_only=True)

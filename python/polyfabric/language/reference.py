@@ -1,0 +1,289 @@
+"""What a program of TFHE means, apart from how it is lowered: the operations that its author wrote, on Python's integers.
+
+While a function is traced, each operation is noted as one step, whatever digits, carries and look-ups it becomes:
+
+    @pf.program(x=pf.UInt(8))
+    def f(x):
+        return (x + 5) % 3        # step 1: "+" of step 0 and 5, a UInt(8); step 2: "%" of step 1 and 3, a UInt(8)
+
+Evaluating the steps gives the values that an execution must decrypt to, and where a result left the range of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from .._native import ElementType
+from ..errors import InputError
+from .numpy_calls import NumpyCalls
+from .place import place
+from .rules import RULES, Kind, Numbers, Vast, centred, holds, torus_bits
+from .types import IntegerType, TextType, Type, text_bytes
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+ARITHMETIC = frozenset({"+", "-", "*", "**", "//", "neg", "abs", "<<", "sum", "dot"})
+"""Operations that are reported where a result leaves the range of its type. All others stay within it, or are modulo 2^bits by design."""
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """Results of one operation that left the range of their type: an execution gives what is left of them modulo 2^bits."""
+
+    location: str
+    """File and line in the user's program."""
+    operation: str
+    type: str
+    count: int
+    """How many elements left it."""
+    index: int
+    """The first of them."""
+    exact: int | None
+    """Its value if its type had no width; nothing where that has thousands of digits."""
+    value: int
+    """Its value."""
+
+    def __str__(self) -> str:
+        exact = "a number of thousands of digits" if self.exact is None else self.exact
+        more = f", and {self.count - 1} more" if self.count > 1 else ""
+        return f"{self.operation} at {self.location}: {exact} is beyond {self.type} and wrapped to {self.value}{more}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """The result of an earlier step."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation. Its operands are results of earlier steps, public numbers, and what else its rule takes."""
+
+    op: str
+    operands: tuple[Any, ...]
+    options: Mapping[str, Any]
+    kind: Kind
+    """Of its result."""
+    location: tuple[str, int]
+
+    @property
+    def needs(self) -> Iterable[int]:
+        """The steps whose results it takes."""
+        for operand in self.operands:
+            for value in operand if isinstance(operand, tuple) else (operand,):
+                if isinstance(value, Operand):
+                    yield value.step
+
+
+class Reference:
+    """The steps of one program."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+        self._inputs: dict[str, tuple[int, Type | IntegerType]] = {}
+        self._outputs: dict[str, tuple[int, Type | IntegerType]] = {}
+        self._order: list[int] = []
+        """The steps that outputs rest on."""
+        self._spent: dict[int, list[int]] = {}
+        """By step: the results that no later one takes."""
+        self.nested = False
+        """Whether an operation is being lowered: what is appended meanwhile has no meaning apart from it."""
+
+    # -- while tracing ------------------------------------------------------------------------------------------
+
+    def input(self, name: str, made: Any, kind: Type | IntegerType) -> None:  # noqa: ANN401 - an encrypted value
+        """Notes an input of the program."""
+        self.note("input", made, (), {})
+        self._inputs[name] = made.meaning, kind
+
+    def output(self, name: str, value: Any) -> None:  # noqa: ANN401 - an encrypted value
+        """Notes an output of the program."""
+        self._outputs[name] = value.meaning, value.type
+
+    def note(self, op: str, made: Any, operands: Sequence[Any], options: Mapping[str, Any]) -> None:  # noqa: ANN401
+        """Notes that `made` is `op` of the operands, unless it is an operand itself, or was made and noted before."""
+        if self.nested or made.meaning is not None:
+            return
+        kind = made.type
+        if isinstance(kind, TextType) and f"text {op}" in RULES:
+            op = f"text {op}"
+        given = {name: _noted(value) for name, value in options.items()}
+        made.meaning = len(self._steps)
+        self._steps.append(Step(op, tuple(map(_noted, operands)), given, _width(kind), place()))
+
+    def finish(self) -> Reference:
+        """Finds the steps that outputs rest on, and when the result of each is taken last."""
+        kept = {step for step, _ in self._outputs.values()}
+        needed = kept | {step for step, _ in self._inputs.values()}
+        last: dict[int, int] = {}
+        for at in reversed(range(len(self._steps))):
+            if at in needed:
+                self._order.append(at)
+                for need in self._steps[at].needs:
+                    needed.add(need)
+                    last.setdefault(need, at)
+        self._order.reverse()
+        for step, at in last.items():
+            if step not in kept:
+                self._spent.setdefault(at, []).append(step)
+        return self
+
+    # -- afterwards ---------------------------------------------------------------------------------------------
+
+    def evaluate(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, Numbers], list[Wrapped]]:
+        """The outputs, and where results wrapped. Values are as the lower links have them: of integers of any width their digits."""
+        found = {at: _read(name, kind, inputs[name]) for name, (at, kind) in self._inputs.items()}
+        wrapped: dict[tuple[Any, ...], Wrapped] = {}
+        for at in self._order:
+            step = self._steps[at]
+            if step.op != "input":
+                operands = [_value(operand, found) for operand in step.operands]
+                found[at] = self._fitted(step, RULES[step.op](step.kind, *operands, **step.options), wrapped)
+                if step.op == "assume":
+                    _expect_kept(step, found[at])
+                for spent in self._spent.get(at, ()):
+                    del found[spent]
+        outputs = {name: _written(kind, found[at]) for name, (at, kind) in self._outputs.items()}
+        return outputs, list(wrapped.values())
+
+    def _fitted(self, step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped]) -> Numbers:
+        """Results as their type holds them; those that arithmetic took out of its range are added to `wrapped`."""
+        kind = step.kind
+        if kind is None:
+            return exact
+        if isinstance(kind, int):
+            return [centred(value, kind) for value in exact]
+        values = [kind.wrap(value) for value in exact]
+        if step.op in ARITHMETIC and values != exact:
+            file, line = step.location
+            places = [at for at, (value, own) in enumerate(zip(values, exact, strict=True)) if value != own]
+            first = exact[places[0]]
+            now = Wrapped(
+                location=f"{file}:{line}",
+                operation={"neg": "-"}.get(step.op, step.op),
+                type=str(kind.of(1, scalar=True)),
+                count=len(places),
+                index=places[0],
+                exact=None if isinstance(first, Vast) else first,
+                value=values[places[0]],
+            )
+            key = (now.location, now.operation, now.type)
+            before = wrapped.get(key)
+            wrapped[key] = now if before is None else Wrapped(**asdict(before) | {"count": before.count + now.count})
+        return values
+
+
+def means(*ops: str, swapped: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """What the decorated function gives is `ops[0]` of its operands, whatever it appends to the program; each of several results has an own name.
+
+    A reflected operator has its operands `swapped`.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        parameters = signature(function)
+
+        @wraps(function)
+        def noted(*given: Any, **options: Any) -> Any:  # noqa: ANN401 - what the function takes and gives
+            if options:
+                bound = parameters.bind(*given, **options)
+                given, options = bound.args, bound.kwargs
+            # A generator of the user appends its own operations, before this one begins.
+            operands = tuple(list(value) if _is_stream(value) else value for value in given)
+            reference = _reference(operands)
+            if reference is None or reference.nested:
+                return function(*operands, **options)  # type: ignore[call-arg]
+            reference.nested = True
+            try:
+                found = function(*operands, **options)  # type: ignore[call-arg]
+            finally:
+                reference.nested = False
+            if found is not NotImplemented:
+                for op, result in zip(ops, found if isinstance(found, tuple) else (found,), strict=True):
+                    reference.note(op, result, operands[::-1] if swapped else operands, options)
+            return found
+
+        return noted  # type: ignore[return-value]
+
+    return decorate
+
+
+def _is_stream(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, Collection | NumpyCalls)
+
+
+def _reference(operands: Iterable[Any]) -> Reference | None:
+    """Of the first encrypted value of TFHE among the operands, or in a list of them."""
+    for operand in operands:
+        for value in operand if isinstance(operand, list | tuple) else (operand,):
+            if hasattr(type(value), "meaning"):
+                found: Reference = value._tracer.reference
+                return found
+    return None
+
+
+def _noted(operand: Any) -> Any:  # noqa: ANN401 - an encrypted value, public numbers, a type, or tables
+    """An operand as a step keeps it. Public numbers are copied, since the user may change them afterwards."""
+    if hasattr(type(operand), "meaning"):
+        return Operand(operand.meaning)
+    if isinstance(operand, list | tuple) and any(hasattr(type(value), "meaning") for value in operand):
+        return tuple(map(_noted, operand))
+    if isinstance(operand, str | bytes):
+        return list(text_bytes(operand))
+    if operand is None or isinstance(operand, Type | IntegerType | ElementType):
+        return operand
+    if isinstance(operand, list) and operand and isinstance(operand[0], tuple) and isinstance(operand[0][1], list):
+        return operand
+    array = np.array(operand, dtype=operand.dtype if isinstance(operand, np.ndarray) else object)
+    return array if array.ndim > 1 else [int(number) for number in array.reshape(-1).tolist()]
+
+
+def _value(operand: Any, found: Mapping[int, Numbers]) -> Any:  # noqa: ANN401 - as `_noted` gives it
+    if isinstance(operand, Operand):
+        return found[operand.step]
+    return [_value(value, found) for value in operand] if isinstance(operand, tuple) else operand
+
+
+def _width(kind: Type | IntegerType) -> Kind:
+    if isinstance(kind, IntegerType):
+        return kind
+    return torus_bits(kind) if kind.element.kind == "torus" else None
+
+
+def _read(name: str, kind: Type | IntegerType, given: Sequence[int]) -> Numbers:
+    """The numbers of an input, which must be of its type."""
+    if isinstance(kind, IntegerType):
+        return [kind.number(given[element :: kind.length]) for element in range(kind.length)]
+    for at, value in enumerate(given):
+        if not holds(kind, value):
+            raise InputError(f'input "{name}": value {value} at index {at} is no {kind.element}; correct the value')
+    return list(given)
+
+
+def _expect_kept(step: Step, values: Numbers) -> None:
+    """Refuses inputs that break a promise."""
+    kind, (file, line) = step.operands[1], step.location
+    for at, value in enumerate(values):
+        if not holds(kind, value):
+            raise InputError(
+                f"{file}:{line}: a value is promised to be {kind.element}, but element {at} is {value} for these inputs; widen the promised range"
+            )
+
+
+def _written(kind: Type | IntegerType, numbers: Numbers) -> Numbers:
+    """The numbers of an output, of integers of any width their digits."""
+    if not isinstance(kind, IntegerType):
+        return numbers
+    digits = [kind.digits(number) for number in numbers]
+    return [number[at] for at in range(kind.size) for number in digits]

@@ -1,0 +1,280 @@
+"""What each operation of TFHE's language gives on Python's integers, whatever the width of its type.
+
+`RULES["+"](kind, [200], [100])` is `[300]`; that a `pf.UInt(8)` holds 44 of it is said once, where the results of all operations are fitted to
+their types. A rule takes the type of its result, where it depends on it, and its operands element by element.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .types import IntegerType, Type
+
+Numbers: TypeAlias = "list[int]"
+Kind: TypeAlias = "IntegerType | int | None"
+"""Of integers of any width their type; of fractions modulo 1 their bits; nothing of small values, which have no width."""
+
+MOST_WRITTEN = 1 << 13
+"""Bits of the greatest power that is computed in full."""
+
+
+class Vast(int):
+    """Stands for a power of thousands of digits: equal to it modulo 2 to its type's width, and beyond that type."""
+
+
+def _stretched(*operands: Numbers) -> Iterable[tuple[int, ...]]:
+    """The operands element by element, single ones beside each element of the others."""
+    length = max(len(operand) for operand in operands)
+    return zip(*(operand * length if len(operand) == 1 else operand for operand in operands), strict=True)
+
+
+def _each(rule: Callable[..., int]) -> Callable[..., Numbers]:
+    return lambda _, *operands: [int(rule(*own)) for own in _stretched(*operands)]
+
+
+def _quotient(kind: Kind, a: Numbers, b: Numbers) -> Numbers:
+    """Rounded down; by 0 the greatest unsigned integer, or of signed ones -1 from 0 up, and 0 below."""
+
+    def by_zero(x: int) -> int:
+        assert isinstance(kind, IntegerType)
+        return (-1 if x >= 0 else 0) if kind.signed else kind.bounds[1]
+
+    return [x // y if y else by_zero(x) for x, y in _stretched(a, b)]
+
+
+def _remainder(_: Kind, a: Numbers, b: Numbers) -> Numbers:
+    """Of the divisor's sign; by 0 the dividend."""
+    return [x % y if y else x for x, y in _stretched(a, b)]
+
+
+def _power(kind: Kind, a: Numbers, exponent: Numbers, modulus: Numbers | None = None) -> Numbers:
+    def power(x: int, e: int) -> int:
+        if x in (-1, 0, 1):
+            return x ** (2 - e % 2 if e else 0)
+        if isinstance(kind, IntegerType) and x.bit_length() * e > MOST_WRITTEN:
+            return Vast(pow(x, e, 1 << kind.bits) + (1 << kind.bits))
+        return int(x**e)
+
+    if modulus is not None:
+        return [pow(x, exponent[0], modulus[0]) for x in a]
+    return [power(x, e) for x, e in _stretched(a, exponent)]
+
+
+def _shifted_left(kind: Kind, a: Numbers, amounts: Numbers) -> Numbers:
+    """By no more than the width, with which all bits are gone."""
+    most = kind.bits if isinstance(kind, IntegerType) else max(amounts)
+    return [x << min(amount, most) for x, amount in _stretched(a, amounts)]
+
+
+def _rotated_left(kind: Kind, a: Numbers, amounts: Numbers) -> Numbers:
+    assert isinstance(kind, IntegerType)
+    bits, size = kind.bits, 1 << kind.bits
+    found = []
+    for x, amount in _stretched(a, amounts):
+        own, by = x % size, amount % bits
+        found.append((own << by) % size | own >> (bits - by))
+    return found
+
+
+def _rotated_right(kind: Kind, a: Numbers, amounts: Numbers) -> Numbers:
+    return _rotated_left(kind, a, [-amount for amount in amounts])
+
+
+def _inverted(kind: Kind, a: Numbers) -> Numbers:
+    """Every bit of an integer of any width; of a Boolean its opposite."""
+    return [~x if isinstance(kind, IntegerType) else 1 - x for x in a]
+
+
+def _leading_zeros(_: Kind, a: Numbers, of: IntegerType) -> Numbers:
+    """Above the highest 1 of the operand's bits."""
+    return [of.bits - (x % (1 << of.bits)).bit_length() for x in a]
+
+
+def _checked(rule: Callable[[int, int], int]) -> Callable[..., Numbers]:
+    """Whether a result is beyond the type `of`."""
+    return lambda _, a, b, of: [int(not of.bounds[0] <= rule(x, y) <= of.bounds[1]) for x, y in _stretched(a, b)]
+
+
+# -- of vectors ---------------------------------------------------------------------------------------------------------
+
+
+def _folded(rule: Callable[[Iterable[int]], int]) -> Callable[..., Numbers]:
+    """Of several operands element by element; of a single vector, of its elements."""
+
+    def folded(_: Kind, *operands: Any) -> Numbers:  # noqa: ANN401 - a vector, or a list of operands
+        if len(operands) == 1 and isinstance(operands[0][0], list):
+            operands = tuple(operands[0])
+        elif len(operands) == 1:
+            return [int(rule(operands[0]))]
+        return [int(rule(own)) for own in _stretched(*operands)]
+
+    return folded
+
+
+def _dot(kind: Kind, a: Any, b: Any) -> Numbers:  # noqa: ANN401 - vectors, and a matrix on one side
+    if isinstance(b, np.ndarray):
+        return _dot(kind, b.T, a)
+    if isinstance(kind, IntegerType):
+        rows = a.tolist() if isinstance(a, np.ndarray) else [a]
+        return [sum(x * y for x, y in _stretched(row, b)) for row in rows]
+    return [int(x) for x in np.atleast_1d(np.asarray(a, dtype=np.int64) @ np.asarray(b, dtype=np.int64))]
+
+
+def _convolved(
+    _: Kind,
+    kernel: NDArray[np.int64],
+    image: Numbers,
+    shape: Numbers,
+    *,
+    stride: Numbers = [1],  # noqa: B006 - as a step keeps numbers, and nobody changes it
+    padding: Numbers = [0],  # noqa: B006
+    bias: Numbers = [0],  # noqa: B006
+) -> Numbers:
+    """Each window of the padded image times each filter."""
+    weights = np.asarray(kernel, dtype=np.int64)
+    weights = weights[None, :, :, None] if weights.ndim == 2 else weights
+    height, width = weights.shape[1:3]
+    pixels = np.asarray(image, dtype=np.int64).reshape(shape[0], shape[1], -1)
+    pixels = np.pad(pixels, ((padding[0], padding[0]), (padding[0], padding[0]), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(pixels, (height, width), axis=(0, 1))[:: stride[0], :: stride[0]]
+    found: Numbers = (np.einsum("rcdhw,fhwd->rcf", windows, weights) + np.asarray(bias)).reshape(-1).tolist()
+    return found
+
+
+def _looked_up(
+    _: Kind, a: Numbers, tables: Sequence[tuple[int, Numbers]], choice: Numbers | None, *__: object
+) -> Numbers:
+    """The entry for each element, of the table that is chosen for it; 0 beyond its ends."""
+    found = []
+    for value, at in zip(a, choice or [0] * len(a), strict=True):
+        first, entries = tables[at]
+        found.append(entries[value - first] if 0 <= value - first < len(entries) else 0)
+    return found
+
+
+def _sorted(_: Kind, values: Any, *, descending: Numbers = [0]) -> Numbers:  # noqa: ANN401, B006 - a vector, or a list of values
+    flat = [number for value in values for number in (value if isinstance(value, list) else [value])]
+    return sorted(flat, reverse=bool(descending[0]))
+
+
+def _joined(_: Kind, *operands: Numbers) -> Numbers:
+    return [number for operand in operands for number in operand]
+
+
+# -- of texts -----------------------------------------------------------------------------------------------------------
+
+
+def _text(numbers: Numbers) -> bytes:
+    """A text without the zeros that fill it up."""
+    return bytes(numbers).rstrip(b"\0")
+
+
+def _of_texts(rule: Callable[[bytes, bytes], bool]) -> Callable[..., Numbers]:
+    return lambda _, a, b: [int(rule(_text(a), _text(b)))]
+
+
+def _filled(kind: Kind, text: bytes) -> Numbers:
+    assert isinstance(kind, IntegerType)
+    return list(text.ljust(kind.length, b"\0"))
+
+
+def _chosen_text(kind: Kind, condition: Numbers, then: Numbers, otherwise: Numbers) -> Numbers:
+    return _filled(kind, _text(then if condition[0] else otherwise))
+
+
+def _text_extreme(rule: Callable[..., bytes]) -> Callable[..., Numbers]:
+    def extreme(kind: Kind, *operands: Any) -> Numbers:  # noqa: ANN401 - texts, or a list of them
+        texts = operands[0] if len(operands) == 1 else operands
+        return _filled(kind, rule(map(_text, texts)))
+
+    return extreme
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+RULES: dict[str, Callable[..., Numbers]] = {
+    "+": _each(operator.add),
+    "-": _each(operator.sub),
+    "*": _each(operator.mul),
+    "//": _quotient,
+    "%": _remainder,
+    "**": _power,
+    "neg": _each(operator.neg),
+    "abs": _each(abs),
+    "<<": _shifted_left,
+    ">>": _each(operator.rshift),
+    "&": _each(operator.and_),
+    "|": _each(operator.or_),
+    "^": _each(operator.xor),
+    "~": _inverted,
+    "nand": _each(lambda a, b: 1 - (a & b)),
+    "nor": _each(lambda a, b: 1 - (a | b)),
+    "xnor": _each(lambda a, b: 1 - (a ^ b)),
+    **{op: _each(rule) for op, rule in _COMPARISONS.items()},
+    **{f"text {op}": _of_texts(rule) for op, rule in _COMPARISONS.items()},
+    "checked +": _each(operator.add),
+    "checked -": _each(operator.sub),
+    "checked *": _each(operator.mul),
+    "beyond +": _checked(operator.add),
+    "beyond -": _checked(operator.sub),
+    "beyond *": _checked(operator.mul),
+    "rotate_left": _rotated_left,
+    "rotate_right": _rotated_right,
+    "bit": _each(lambda x, index: x >> index & 1),
+    "leading_zeros": _leading_zeros,
+    "cast": lambda _, a, __: a,
+    "assume": lambda _, a, __: a,
+    "mux": _each(lambda condition, a, b: a if condition else b),
+    "table": lambda _, a, entries, *__: [entries[x] if x < len(entries) else 0 for x in a],
+    "lookup": _looked_up,
+    "sign": lambda _, a, *, boolean=(0,): [1 if x >= 0 else boolean[0] - 1 for x in a],
+    "relu": _each(lambda x: max(x, 0)),
+    "sum": _folded(sum),
+    "max": _folded(max),
+    "min": _folded(min),
+    "all": lambda _, a: [int(all(a))],
+    "any": lambda _, a: [int(any(a))],
+    "dot": _dot,
+    "convolve": _convolved,
+    "sort": _sorted,
+    "take": lambda _, a, indices, **__: [a[i] for i in indices],
+    "concat": _joined,
+    "text startswith": _of_texts(bytes.startswith),
+    "text endswith": _of_texts(bytes.endswith),
+    "text contains": _of_texts(lambda text, part: part in text),
+    "text mux": _chosen_text,
+    "text max": _text_extreme(max),
+    "text min": _text_extreme(min),
+}
+"""By the name under which an operation is noted."""
+
+
+def holds(kind: Type, value: int) -> bool:
+    """Whether a small value is of its type."""
+    if kind.element.kind == "torus":
+        return centred(value, torus_bits(kind)) == value
+    lo, hi, step = (0, 1, 1) if kind.element.kind == "boolean" else kind.element.bounds
+    return lo <= value <= hi and (value - lo) % step == 0
+
+
+def torus_bits(kind: Type) -> int:
+    """Of fractions modulo 1."""
+    return int(str(kind.element).strip("torus[]"))
+
+
+def centred(value: int, bits: int) -> int:
+    """`value` modulo 2^bits, from -2^(bits - 1) up."""
+    half = 1 << (bits - 1)
+    return (value + half) % (1 << bits) - half
