@@ -42,8 +42,9 @@ use std::sync::{Arc, OnceLock};
 /// Bound of an output's error, as a share of its numbers, with which no larger set is tried for a machine.
 const FINE_ERROR: f64 = 1.0 / 1024.0;
 
-/// log2 of the failure probability of a CKKS program that is accepted without being asked: with one output and no bootstraps it is 2^-40.
-const CKKS_FAILURE_LOG2: f64 = -30.0;
+/// log2 of the failure probability that a CKKS program may have by default: one run in a million. Each output alone has 2^-40, and a bootstrap of
+/// many slots with a sparse secret and the range that papers choose up to 2^-27.
+const CKKS_FAILURE_LOG2: f64 = -20.0;
 
 /// Most bytes of keys of which both halves are kept, and of public polynomials that are kept transformed; the keys of a bootstrapping are more.
 pub const MOST_PREPARED_BYTES: usize = 4 << 30;
@@ -105,7 +106,7 @@ pub struct Request<'a> {
     pub key_switch: KeySwitchRequest,
     /// Bits that a set of CKKS must have which is not asked for.
     pub security: f64,
-    /// log2 of the failure probability that is accepted; by default [`DEFAULT_FAILURE_LOG2`] for BGV and 2^-30 for CKKS, whose bounds of errors
+    /// log2 of the failure probability that is accepted; by default [`DEFAULT_FAILURE_LOG2`] for BGV and 2^-20 for CKKS, whose bounds of errors
     /// hold with 2^-40 each.
     pub max_failure: Option<f64>,
 }

@@ -96,7 +96,7 @@ fn overflow_of_ckks_bootstraps_counts_in_the_failure_probability() {
         Arc::new(builder.finish().unwrap())
     };
     let asked = Some(ParameterRequest::Name("toy-11-boot-f1"));
-    let request = Request { asked, security: 0.0, ..request() };
+    let request = Request { asked, security: 0.0, max_failure: Some(0.0), ..request() };
     let failure = |count| SlotPlan::new(&bootstrapped(count), request.clone()).unwrap().failure_log2().unwrap();
     let overflow = |count| (failure(count).exp2() - (-40f64).exp2()).log2();
     assert!(overflow(1) > -80.0, "{}", overflow(1));
