@@ -1,8 +1,8 @@
-//! Does every reader of files and texts end damaged input in an error, without a panic, a hang or a large allocation?
+//! Does every reader of files and texts reject damaged input with an error, without a panic, a hang or a large allocation?
 //!
-//! `cargo run -p polyfabric-fuzz -- [--seconds S] [--target NAME] [--seed N] [--one]`. Valid samples are mutated (bits, bytes, lengths, words moved, cut and
-//! doubled), the checksum of files made right again half of the time so that what is behind it is reached. Inputs follow from the seed and a
-//! count: a finding is printed with what repeats it. Run it under a limit of memory (`make fuzz` does), so that a large allocation is a finding too.
+//! `cargo run -p polyfabric-fuzz -- [--seconds S | --inputs N] [--target NAME] [--seed N] [--one N]`. Valid samples are mutated: bits, bytes and lengths
+//! change, words are moved, cut and doubled. Half of the time the checksum of a file is corrected, so that the code behind it is reached. Inputs follow
+//! from the seed and a count, and a finding is printed with the options that repeat it.
 
 mod mutate;
 mod targets;
@@ -11,14 +11,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use peak_alloc::PeakAlloc;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// A reader that takes longer with input of this size is a finding.
 const SLOW: Duration = Duration::from_secs(5);
 
+/// So is one that has more than this allocated at once.
+const LARGE_MIB: f32 = 64.0;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
 struct Options {
+    /// Of all targets together.
     seconds: f64,
+    /// Of each target, instead of a time.
+    inputs: Option<u64>,
     target: Option<String>,
     seed: u64,
     /// Only this one of the target's inputs.
@@ -26,17 +36,18 @@ struct Options {
 }
 
 fn options() -> Result<Options, String> {
-    let mut options = Options { seconds: 20.0, target: None, seed: 1, one: None };
+    let mut options = Options { seconds: 20.0, inputs: None, target: None, seed: 1, one: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         let number = || value.parse().map_err(|_| format!("{name} {value}: give a number"));
         match name.as_str() {
             "--seconds" => options.seconds = value.parse().map_err(|_| format!("{name} {value}: give a number"))?,
+            "--inputs" => options.inputs = Some(number()?),
             "--target" => options.target = Some(value),
             "--seed" => options.seed = number()?,
             "--one" => options.one = Some(number()?),
-            _ => return Err(format!("{name}: give --seconds, --target, --seed or --one")),
+            _ => return Err(format!("{name}: give --seconds, --inputs, --target, --seed or --one")),
         }
     }
     Ok(options)
@@ -59,7 +70,7 @@ fn main() -> ExitCode {
         }
     }
     let share = Duration::from_secs_f64(options.seconds / targets.len() as f64);
-    let (mut findings, mut inputs) = (0, 0);
+    let (mut findings, mut inputs, mut largest) = (0, 0, 0f32);
     for target in &mut targets {
         // A sample that is refused as it is would leave all behind its fault untried.
         for (number, sample) in (0..).zip(&target.samples) {
@@ -70,25 +81,34 @@ fn main() -> ExitCode {
         }
         let start = Instant::now();
         let mut read = 0;
-        for count in options.one.map_or(0..u64::MAX, |one| one..one + 1) {
-            if options.one.is_none() && start.elapsed() >= share {
+        let counts = options.one.map_or(0..options.inputs.unwrap_or(u64::MAX), |one| one..one + 1);
+        for count in counts {
+            if options.one.or(options.inputs).is_none() && start.elapsed() >= share {
                 break;
             }
             let mut random = ChaCha8Rng::seed_from_u64(options.seed.wrapping_mul(1 << 40) ^ count);
             let input = mutate::mutated(&target.samples, target.form, &mut random);
-            let before = Instant::now();
+            let (before, held) = (Instant::now(), MEMORY.current_usage_as_mb());
+            MEMORY.reset_peak_usage();
             let outcome = catch_unwind(AssertUnwindSafe(|| (target.read)(&input)));
             let panicked = outcome.is_err();
             read += u64::from(outcome.unwrap_or(false));
             inputs += 1;
-            if panicked || before.elapsed() > SLOW {
+            let taken = MEMORY.peak_usage_as_mb() - held;
+            largest = largest.max(taken);
+            if panicked || before.elapsed() > SLOW || taken > LARGE_MIB {
                 findings += 1;
-                let (what, name, seed) = (if panicked { "panicked" } else { "took long" }, target.name, options.seed);
+                let what = match () {
+                    () if panicked => "panicked".to_owned(),
+                    () if taken > LARGE_MIB => format!("took {taken:.0} MiB"),
+                    () => "took long".to_owned(),
+                };
+                let (name, seed) = (target.name, options.seed);
                 eprintln!("fuzz: {name} {what}; repeat with --target {name} --seed {seed} --one {count}");
             }
         }
         println!("{:<24} {read} inputs were read as valid", target.name);
     }
-    println!("fuzz: {inputs} inputs to {} readers, {findings} findings", targets.len());
+    println!("fuzz: {inputs} inputs to {} readers, {largest:.1} MiB at most, {findings} findings", targets.len());
     if findings == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -42,6 +42,10 @@ use std::sync::{Arc, OnceLock};
 /// Bound of an output's error, as a share of its numbers, with which no larger set is tried for a machine.
 const FINE_ERROR: f64 = 1.0 / 1024.0;
 
+/// log2 of the failure probability that a CKKS program may have by default: one run in a million. Each output alone has 2^-40, and a bootstrap of
+/// many slots with a sparse secret and the range that papers choose up to 2^-27.
+const CKKS_FAILURE_LOG2: f64 = -20.0;
+
 /// Most bytes of keys of which both halves are kept, and of public polynomials that are kept transformed; the keys of a bootstrapping are more.
 pub const MOST_PREPARED_BYTES: usize = 4 << 30;
 
@@ -102,8 +106,8 @@ pub struct Request<'a> {
     pub key_switch: KeySwitchRequest,
     /// Bits that a set of CKKS must have which is not asked for.
     pub security: f64,
-    /// log2 of the failure probability that is accepted. Without it [`DEFAULT_FAILURE_LOG2`] of BGV; of CKKS any, as what is passed is a bound of an
-    /// error, and how likely that is is told.
+    /// log2 of the failure probability that is accepted; by default [`DEFAULT_FAILURE_LOG2`] for BGV and 2^-20 for CKKS, whose bounds of errors
+    /// hold with 2^-40 each.
     pub max_failure: Option<f64>,
 }
 
@@ -407,9 +411,10 @@ impl SlotPlan {
     fn expect_failure(&self, max_failure: Option<f64>) -> Result<(), PlanError> {
         let (what, default, other) = match &self.lowering {
             Lowering::Ckks(_) => (
-                "may pass a bound of its errors",
-                f64::INFINITY,
-                "bounds of CKKS are for that with every set, so leave max_failure (--max-failure) out".to_owned(),
+                "may be wrong",
+                CKKS_FAILURE_LOG2,
+                "each output counts with 2^-40, each bootstrap with what its set leaves: give it fewer, or choose a set with a sparse ephemeral secret"
+                    .to_owned(),
             ),
             Lowering::Bgv(plan) => {
                 let other = other_modulus(plan.parameters.plaintext_modulus().value());

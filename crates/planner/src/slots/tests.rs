@@ -83,6 +83,30 @@ fn a_named_set_that_fails_too_often_is_refused_unless_that_is_accepted() {
     assert!((-60.0..=-20.0).contains(&accepted.failure_log2().unwrap()));
 }
 
+/// Each bootstrap counts with what its own range leaves, beside the bound of the output's error.
+#[test]
+fn overflow_of_ckks_bootstraps_counts_in_the_failure_probability() {
+    let bootstrapped = |count| {
+        let mut builder = Builder::new("bootstrapped", Scheme::Ckks, 1024).unwrap();
+        let mut x = builder.input("x").unwrap();
+        for _ in 0..count {
+            x = builder.bootstrap(x).unwrap();
+        }
+        builder.output("y", x).unwrap();
+        Arc::new(builder.finish().unwrap())
+    };
+    let asked = Some(ParameterRequest::Name("toy-11-boot-f1"));
+    let request = Request { asked, security: 0.0, max_failure: Some(0.0), ..request() };
+    let failure = |count| SlotPlan::new(&bootstrapped(count), request.clone()).unwrap().failure_log2().unwrap();
+    let overflow = |count| (failure(count).exp2() - (-40f64).exp2()).log2();
+    assert!(overflow(1) > -80.0, "{}", overflow(1));
+    assert!((overflow(4) - overflow(1) - 2.0).abs() < 1e-3, "{} and {}", overflow(1), overflow(4));
+    let accepted = (failure(1) + failure(4)) / 2.0;
+    let strict = Request { max_failure: Some(accepted), ..request.clone() };
+    assert!(SlotPlan::new(&bootstrapped(1), strict.clone()).is_ok());
+    assert_eq!(SlotPlan::new(&bootstrapped(4), strict).unwrap_err().fault, Fault::Noise);
+}
+
 #[test]
 fn programs_deeper_than_every_chain_are_bootstrapped() {
     let shallow = SlotPlan::new(&squarings(Scheme::Ckks, 4, 3), request()).unwrap();

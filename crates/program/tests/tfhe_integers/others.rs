@@ -68,6 +68,19 @@ fn shifts_by_encrypted_amounts() {
     }
 }
 
+/// Bit 65 of an amount stands for more digits than a word counts.
+#[test]
+fn shifts_by_encrypted_amounts_beyond_a_word() {
+    let mut stream = Stream(17);
+    let amount = IntegerType::unsigned(70);
+    for kind in kinds(&[1, 2, 5, 6, 8, 10]) {
+        let made = Compiled::new(2, 1, &[kind, amount], |i, b, x| {
+            DIRECTIONS.iter().map(|&d| i.shift(b, d, x[0], Amount::Encrypted(x[1]))).collect()
+        });
+        made.check(&mut stream, 40, |x| DIRECTIONS.iter().map(|&d| shifted(d, x[0], x[1], kind)).collect());
+    }
+}
+
 #[test]
 fn casts_keep_the_value_modulo_the_width() {
     let mut stream = Stream(14);

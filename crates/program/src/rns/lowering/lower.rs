@@ -15,6 +15,7 @@ use crate::rns::levels::{Chain, Plan, PlanRules, Scale, integer_factor, levels_u
 use crate::rns::noise::{F64_ROUNDING, NoiseModel};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::rns::{KeyId, KeySet, MissingKey};
+use polyfabric_schemes::tfhe::noise::sum_log2;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use thiserror::Error;
@@ -68,6 +69,9 @@ pub struct Lowered {
     pub keys: BTreeMap<KeyId, KeyUse>,
     /// State of every node that an output depends on and that is not public.
     pub nodes: BTreeMap<NodeId, NodeState>,
+    /// log2 of a bound of the probability that some bootstrapping's modular reduction overflows ([`Bootstrapping::failure_probability_log2`]);
+    /// −∞ without any.
+    pub overflow_log2: f64,
 }
 
 /// What a CKKS program is lowered for.
@@ -135,6 +139,7 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
         inputs: Vec::new(),
         outputs: Vec::new(),
         nodes: BTreeMap::new(),
+        overflow_log2: f64::NEG_INFINITY,
     };
     let stage = cancel::stage("lowering", program.nodes().len());
     for (id, node) in program.iter() {
@@ -154,8 +159,8 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
     let observed = if target.observed { pass.observe() } else { Vec::new() };
     let kernel = pass.lowering.finish()?;
     let keys = kernel.keys();
-    let Pass { inputs, outputs, nodes, .. } = pass;
-    Ok(Lowered { kernel, inputs, outputs, observed, choice: target.choice.clone(), keys, nodes })
+    let Pass { inputs, outputs, nodes, overflow_log2, .. } = pass;
+    Ok(Lowered { kernel, inputs, outputs, observed, choice: target.choice.clone(), keys, nodes, overflow_log2 })
 }
 
 /// A switching key that a program needs is missing, or too small.
@@ -224,6 +229,7 @@ struct Pass<'a> {
     inputs: Vec<Port>,
     outputs: Vec<Port>,
     nodes: BTreeMap<NodeId, NodeState>,
+    overflow_log2: f64,
 }
 
 /// The values of a public node.
@@ -330,9 +336,11 @@ impl Pass<'_> {
                 let a = self.at(operand(0), plan.input_level())?;
                 let slots = slots.unwrap_or_else(|| program.slots());
                 if slots == plan.literal().slots {
+                    self.overflow_log2 = sum_log2(self.overflow_log2, plan.failure_probability_log2());
                     self.lowering.bootstrap(&a, plan)?
                 } else {
                     let own = self.bootstrapping_of(slots, plan)?;
+                    self.overflow_log2 = sum_log2(self.overflow_log2, own.failure_probability_log2());
                     let value = self.lowering.bootstrap(&a, &own)?;
                     if value.level > level { self.lowering.lower_to(&value, level)? } else { value }
                 }

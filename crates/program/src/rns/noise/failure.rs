@@ -4,7 +4,8 @@
 //! (`polyfabric_schemes::bgv`'s noise model). Limbs are chosen for κ = [`KAPPA`]; what is not used of a modulus holds a larger one
 //! ([`polyfabric_schemes::bgv::Noise::kappa_within`]), and the smallest of all moduli on the way counts. A bootstrapping also rounds.
 //!
-//! *CKKS.* Errors stay below their bounds but for 2^-40 ([`super::NoiseModel::tail`]), of each output.
+//! *CKKS.* The error of each output passes its bound with a probability of at most 2^-40 ([`super::NoiseModel::tail`]). A bootstrapping fails by
+//! itself where an integer part leaves the range of its modular reduction ([`crate::rns::approximation::overflow_probability_log2`]).
 
 use crate::rns::lowering::bgv::Held;
 use polyfabric_schemes::bgv::KAPPA;
@@ -12,7 +13,13 @@ use polyfabric_schemes::tfhe::noise::{ln_erfc, sum_log2};
 use std::f64::consts::{LOG2_E, SQRT_2};
 
 /// log2 of the probability that a bound of CKKS is passed in some slot of one ciphertext.
-pub const CKKS_BEYOND_LOG2: f64 = -40.0;
+const CKKS_BEYOND_LOG2: f64 = -40.0;
+
+/// log2 of the probability that a CKKS program with so many outputs passes the bound of one, or that one of its bootstrappings overflows, which
+/// has a probability of 2^`overflow_log2`.
+pub fn ckks_failure_log2(outputs: usize, overflow_log2: f64) -> f64 {
+    sum_log2(CKKS_BEYOND_LOG2 + (outputs as f64).log2(), overflow_log2).min(0.0)
+}
 
 /// log2 of the probability that some bound of a BGV program on rings of degree `degree` is passed: that it decrypts to a wrong result, or is
 /// refused. `polynomials` is how many random ones its execution meets, at most.
@@ -30,10 +37,18 @@ pub fn bgv_failure_log2(held: &Held, polynomials: u64, degree: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    //! Is the probability that of the smallest κ, and what bootstraps add to it?
+    //! Does each term of a failure probability count where it is the largest?
 
     use super::*;
     use polyfabric_schemes::bgv::RARE_KAPPA;
+
+    #[test]
+    fn outputs_and_overflows_of_ckks_both_count() {
+        assert_eq!(ckks_failure_log2(1, f64::NEG_INFINITY), -40.0);
+        assert_eq!(ckks_failure_log2(1 << 10, f64::NEG_INFINITY), -30.0);
+        assert!((ckks_failure_log2(1, -40.0) + 39.0).abs() < 1e-9 && (ckks_failure_log2(1, -20.0) + 20.0).abs() < 1e-5);
+        assert_eq!(ckks_failure_log2(1, 3.0), 0.0);
+    }
 
     #[test]
     fn room_makes_failures_rarer() {

@@ -5,7 +5,7 @@ mod fit;
 mod model;
 mod report;
 
-pub use failure::{CKKS_BEYOND_LOG2, bgv_failure_log2};
+pub use failure::{bgv_failure_log2, ckks_failure_log2};
 pub use fit::{FitFailure, Interval, expect_inputs, expect_intervals};
 pub use model::{DigitSize, Encryption, F64_ROUNDING, NoiseModel};
 pub use report::{NodeReport, NoiseFailure, NoiseReport};

@@ -253,20 +253,18 @@ impl Circuit<'_> {
     fn by_bits(&mut self, shift: &Shift, mut digits: Vec<Digit>, bits: &[Digit]) -> Result<Vec<Digit>> {
         let Some((lowest, rest)) = bits.split_first() else { return Ok(digits) };
         let mut over = Vec::new();
-        for (index, bit) in rest.iter().enumerate() {
-            // 2^(index + 1) bits are 2^index digits.
-            let distance = match (shift.direction.round(), 1usize.checked_shl(index as u32)) {
-                // Where every one of these amounts is a multiple of the width.
-                (true, Some(distance)) if distance % shift.length == 0 => continue,
-                (true, Some(distance)) => distance % shift.length,
-                (true, None) => continue,
-                (false, Some(distance)) if distance < shift.length => distance,
-                (false, _) => {
-                    over.push(bit.clone());
-                    continue;
-                }
-            };
-            digits = self.far(shift, &digits, distance, bit)?;
+        // Bit i + 1 of the amount stands for 2^i digits. Rotations count them modulo the number of digits, shifts up to it.
+        let counted = |distance: usize| {
+            if shift.direction.round() { distance % shift.length } else { distance.min(shift.length) }
+        };
+        let mut distance = counted(1);
+        for bit in rest {
+            if distance == shift.length {
+                over.push(bit.clone());
+            } else if distance > 0 {
+                digits = self.far(shift, &digits, distance, bit)?;
+            }
+            distance = counted(2 * distance);
         }
         // Amounts whose higher bits alone shift everything out.
         if !over.is_empty() {
