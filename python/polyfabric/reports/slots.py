@@ -36,7 +36,7 @@ def cost(d: dict[str, Any]) -> list[Rows]:
 
 
 def failure(scheme: str, log2_failure: float) -> tuple[str, str]:
-    """What a plan's bounds leave: how often a BGV program fails, or a CKKS output is off by more than its bound."""
+    """How often a BGV program fails; how often an output of CKKS is off by more than its bound, or a bootstrap overflows."""
     what = "fails" if scheme == "bgv" else "error bounds passed"
     return what, f"with probability {probability(log2_failure)} at most"
 
