@@ -97,7 +97,7 @@ class Integer(NumpyCalls):
         """A table for a public number on the left of `op`, of as many values of this one as its entries have a type for."""
         if not isinstance(number, int | np.integer):
             return f"use a table for each number, as pf.Table(lambda i: 2 {op} i)[x]"
-        bits = min(self.kind.bits - self.kind.signed, 16)
+        bits = min(self.kind.bits - self.kind.signed, 8)
         if op != ">>" and abs(number) > 1 - (op == "<<"):
             each, spare = (int(number).bit_length(), 1) if op == "**" else (1, int(number).bit_length() + 1)
             bits = min(bits, ((MOST_BITS - spare) // each + 1).bit_length() - 1)
