@@ -178,8 +178,9 @@ def _mean(kind: Type) -> str:
     )
 
 
-def _clipped(least: str, most: str) -> Callable[[IntegerType | Type], str]:
-    return lambda kind: f"{least}({most}(x, {min(2, _ends(kind)[1])}), {min(5, _ends(kind)[1])})"
+def _clipped(kind: IntegerType) -> str:
+    """Between 2 and 5, where the type has them."""
+    return f"pf.min(pf.max(x, {min(2, kind.bounds[1])}), {min(5, kind.bounds[1])})"
 
 
 def _both(op: str, *, quotient: bool = False) -> Callable[[Type], str]:
@@ -290,7 +291,7 @@ INTEGERS = COMMON | {
     "bit_length": lambda kind: f"{kind.bits} - {'abs(x)' if kind.signed else 'x'}.leading_zeros()",
     "bitnot": "~x",
     "checked_div": "pf.mux(y == 0, 0, x // y)",
-    "clip": _clipped("pf.min", "pf.max"),
+    "clip": _clipped,
     "count_ones": lambda kind: _ones("x", kind),
     "div": "x // y",
     "dot": _dot,
@@ -332,7 +333,7 @@ ELEMENTS = COMMON | {
     "checked_add": _method("checked_add", "y"),
     "checked_mul": _method("checked_mul", "y"),
     "checked_sub": _method("checked_sub", "y"),
-    "clip": _clipped("pf.minimum", "pf.maximum"),
+    "clip": "pf.minimum(pf.maximum(x, 2), 5)",
     "count": "pf.sum(x == y)",
     "cumsum": "list(itertools.accumulate(x))",
     "div": _both("//", quotient=True),
