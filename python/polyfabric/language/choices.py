@@ -10,7 +10,7 @@ import numpy as np
 from .integers import Integer, Public, is_small, public
 from .place import refuse, whole
 from .texts import Text, plain
-from .types import TextType, narrowest, text_bytes
+from .types import TextType, holding, narrowest, text_bytes
 
 
 def _chosen(condition: Integer, *choices: object) -> Integer:
@@ -41,11 +41,12 @@ def select(condition: Integer, then: Integer | Public, otherwise: Integer | Publ
         return Text.of(select(condition, a, b))
     known = then if isinstance(then, Integer) else otherwise
     if not isinstance(known, Integer):
-        for choice in (then, otherwise):
-            if is_small(choice):
-                raise refuse(
-                    f"mux: the condition is {condition.kind}, and a choice {choice.type}; cast the choices, as x.cast(pf.UInt(4))"
-                )
+        small = [choice for choice in (then, otherwise) if is_small(choice)]
+        if small:
+            ends = [end for choice in small for end in choice.element.bounds[:2]]
+            raise refuse(
+                f"mux: the condition is {condition.kind}, and a choice {small[0].type}; cast the choices, as x.cast({holding(*ends)!r})"
+            )
         then = known = _chosen(condition, then, otherwise)
     if known is then:
         a, b, span = known._met("mux", otherwise)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from . import types
 from .place import refuse
-from .types import MOST_BITS, IntegerType, SInt, UInt
+from .types import MOST_BITS, IntegerType
 
 Span = tuple[int, int]
 """The least and the greatest value that occur."""
@@ -21,10 +22,9 @@ TRUTH: Span = (0, 1)
 def holding(*spans: Span) -> IntegerType:
     """The narrowest type that holds all values of these ranges."""
     lo, hi = union(*spans)
-    bits = max(~lo, hi, 0).bit_length() + 1 if lo < 0 else max(1, hi.bit_length())
-    if bits > MOST_BITS:
+    if max(~lo, hi).bit_length() + (lo < 0) > MOST_BITS:
         raise _vast()
-    return SInt(bits) if lo < 0 else UInt(bits)
+    return types.holding(lo, hi)
 
 
 def union(*spans: Span) -> Span:

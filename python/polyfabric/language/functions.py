@@ -124,7 +124,7 @@ def convolve(
     """
     if isinstance(image, Integer):
         raise refuse(
-            f"convolve: the image is {image.type}; declare it of a few bits, pf.Int(lo, hi), or write each sum, pf.dot(weights, x)"
+            f"convolve: the image is {image.type}; declare it of a few bits, pf.Int(lo, hi), or multiply with the matrix of the convolution, matrix @ x"
         )
     expect_elements("convolve", (image,), "multiply with the matrix of the convolution, matrix @ x")
     extents = shape if isinstance(shape, Sequence) else (shape,)

@@ -1,20 +1,19 @@
-"""What encrypted values have not, by the names that numpy, pandas, Python and other libraries have for it, and what to write instead.
+"""Replacements for methods of NumPy, pandas, Python and other libraries that encrypted values lack.
 
-`INTEGERS`, `ELEMENTS` and `SLOTS` are expressions: x is the value, y and z others of its type, and what else they name is public. A test runs each.
+`np.mean(x)` of x = pf.UInt(8).vector(10) is refused with "write pf.sum(x.cast(pf.UInt(12))) // 10": the tables give code for the type of x, in which x and
+y are values of that type, and all other names are public. A test compares each with NumPy's function on the plain data.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 
 from ..errors import ProgramError
-from .place import refuse
-
-
-class AbsentError(ProgramError, AttributeError):
-    """An encrypted value has no such method: also an `AttributeError`, which `hasattr` and other libraries ask for."""
+from .place import AbsentError, refuse
+from .types import MOST_BITS, MOST_CAST, MOST_LOOKED_UP, IntegerType, SlotType, TextType, Type, holding
 
 
 class Absences:
@@ -53,21 +52,199 @@ class Absences:
         )
 
 
-COMMON = {
-    "T": "x[np.arange(len(x)).reshape(2, -1).T.reshape(-1)]",
+class Reason(str):
+    """Why there is no code to write instead, and what to do about it."""
+
+    __slots__ = ()
+
+
+Entry: TypeAlias = "str | Callable[[Any], str]"
+"""Code, or what gives it, or a `Reason`, for values of a type."""
+
+OF_VECTORS = frozenset(
+    [
+        "T",
+        "[]=",
+        "add.reduce",
+        "argmax",
+        "argmin",
+        "average",
+        "convolve",
+        "count",
+        "cumsum",
+        "diff",
+        "dot",
+        "flatten",
+        "flip",
+        "inner",
+        "matmul",
+        "max",
+        "mean",
+        "median",
+        "min",
+        "mm",
+        "norm",
+        "outer",
+        "prod",
+        "ravel",
+        "reshape",
+        "reverse",
+        "roll",
+        "shape",
+        "size",
+        "sort",
+        "std",
+        "sum",
+        "transpose",
+        "var",
+        "vdot",
+    ]
+)
+"""Names that mean nothing of a single value."""
+
+
+def _ends(kind: IntegerType | Type) -> tuple[int, int]:
+    """Least and greatest value of an element."""
+    return kind.bounds if isinstance(kind, IntegerType) else kind.element.bounds[:2]
+
+
+def _cast(kind: IntegerType | Type, *numbers: int, name: str = "x") -> str:
+    """`name` in the narrowest type that has its own values and these numbers."""
+    return f"{name}.cast({holding(*_ends(kind), *numbers)!r})"
+
+
+def _summed(kind: IntegerType | Type) -> str:
+    """`x` in a type that has the sum of its elements, their number, and the number of places."""
+    return _cast(kind, *(end * kind.length for end in _ends(kind)), kind.length, 2)
+
+
+def _variance(kind: IntegerType | Type) -> str:
+    count, furthest = kind.length, max(map(abs, _ends(kind)))
+    x = _cast(kind, (count * furthest) ** 2)
+    return f"({count} * pf.sum({x} ** 2) - pf.sum({x}) ** 2) // {count**2}"
+
+
+def _product(kind: IntegerType | Type) -> str:
+    lo, hi = _ends(kind)
+    furthest = max(abs(lo), hi) ** kind.length
+    return f"functools.reduce(operator.mul, {_cast(kind, furthest, -furthest if lo < 0 else 0)})"
+
+
+def _dot(kind: IntegerType) -> str:
+    ends = [kind.length * a * b for a in kind.bounds for b in kind.bounds]
+    return f"pf.dot({_cast(kind, *ends)}, {_cast(kind, *ends, name='y')})"
+
+
+def _saturating(op: str) -> Callable[[IntegerType], str]:
+    def of(kind: IntegerType) -> str:
+        lo, hi = kind.bounds
+        if not kind.signed:
+            return f"pf.mux(x.checked_add(y)[1], {hi}, x + y)" if op == "+" else "pf.mux(x < y, 0, x - y)"
+        both = f"{_cast(kind, 2 * lo)} {op} {_cast(kind, 2 * lo, name='y')}"
+        return f"pf.min(pf.max({both}, {lo}), {hi}).cast(pf.SInt({kind.bits}))"
+
+    return of
+
+
+def _tabulated(kind: IntegerType) -> str:
+    """A table of a function of x; of an index that may be negative, with the negative ones behind the others."""
+    if kind.bits > 16:
+        return Reason(
+            "a table has an index of up to 16 bits; cast x to such a type where its values fit, or take parts of it, x >> 16"
+        )
+    if not kind.signed:
+        return "pf.Table(lambda i: i // 2)[x]"
+    half = 1 << (kind.bits - 1)
+    return f"pf.Table([i // 2 for i in (*range({half}), *range(-{half}, 0))])[x.cast(pf.UInt({kind.bits}))]"
+
+
+def _median(kind: IntegerType | Type) -> str:
+    middle = kind.length // 2
+    if kind.length % 2:
+        return f"pf.sort(x)[{middle}]"
+    two = f"pf.sort(x)[{middle - 1}:{middle + 1}]"
+    if isinstance(kind, IntegerType):
+        two = _cast(kind, *(2 * end for end in _ends(kind)), 2, name=two)
+    return f"pf.sum({two}) // 2"
+
+
+def _mean(kind: Type) -> str:
+    """The quotient is a look-up on the sum, whose values one may have to be narrowed to."""
+    lo, hi = _ends(kind)
+    return (
+        f"pf.sum(x) // {kind.length}"
+        if kind.length * (hi - lo) < MOST_LOOKED_UP
+        else f"pf.sum({_summed(kind)}) // {kind.length}"
+    )
+
+
+def _clipped(kind: IntegerType) -> str:
+    """Between 2 and 5, where the type has them."""
+    return f"pf.min(pf.max(x, {min(2, kind.bounds[1])}), {min(5, kind.bounds[1])})"
+
+
+def _both(op: str, *, quotient: bool = False) -> Callable[[Type], str]:
+    """An operator of integers of any width; a quotient may be as far above 0 as the least value is below."""
+
+    def of(kind: Type) -> str:
+        numbers = [-_ends(kind)[0]] if quotient else []
+        return f"{_cast(kind, *numbers)} {op} {_cast(kind, *numbers, name='y')}"
+
+    return of
+
+
+def _method(call: str, argument: str = "") -> Callable[[Type], str]:
+    """A method of integers of any width."""
+    return lambda kind: f"{_cast(kind)}.{call}({_cast(kind, name=argument) if argument == 'y' else argument})"
+
+
+def _rolled(kind: IntegerType | Type | SlotType) -> str:
+    flat = _flat(kind)
+    back = f".reshape{kind.shape}" if flat != "x" else ""
+    return f"pf.concat({flat}[-1:], {flat}[:-1]){back}" if kind.length > 1 else "x"
+
+
+def _differences(kind: IntegerType | Type | SlotType) -> str:
+    shape = getattr(kind, "shape", None)
+    if (shape or (kind.length,))[-1] == 1:
+        return Reason("one number has no differences; declare several")
+    x = (
+        _cast(kind, kind.bounds[0] - kind.bounds[1], kind.bounds[1] - kind.bounds[0])
+        if isinstance(kind, IntegerType)
+        else "x"
+    )
+    return "x[:, 1:] - x[:, :-1]" if shape else f"{x}[1:] - {x}[:-1]"
+
+
+def _assigned(kind: IntegerType | Type) -> str:
+    return (
+        "y[:1]"
+        if kind.length == 1
+        else "pf.concat(x[:1], y[:1])"
+        if kind.length == 2
+        else "pf.concat(x[:1], y[:1], x[2:])"
+    )
+
+
+CONVOLVED = "np.array([np.convolve(unit, kernel) for unit in np.eye(len(x), dtype=int)]).T @ x"
+FIRST = "pf.min(pf.mux({found}, np.arange(len(x)), len(x)))"
+
+COMMON: dict[str, Entry] = {
+    "T": "x[np.arange(len(x)).reshape(rows, -1).T.reshape(-1)]",
     "add": "x + y",
+    "add.reduce": lambda kind: f"pf.sum({_summed(kind)})",
     "and_": "x & y",
     "append": "pf.concat(x, y)",
-    "argmax": "x == x.max()",
-    "argmin": "x == x.min()",
+    "argmax": FIRST.format(found="x == x.max()"),
+    "argmin": FIRST.format(found="x == x.min()"),
     "bitand": "x & y",
     "bitor": "x | y",
     "bitxor": "x ^ y",
-    "add.reduce": "x.sum()",
     "concatenate": "pf.concat(x, y)",
-    "count": "pf.sum((x == y).cast(pf.UInt(8)))",
-    "cumsum": "list(itertools.accumulate(x))",
-    "diff": "x[1:] - x[:-1]",
+    "convolve": CONVOLVED,
+    "count": lambda kind: f"pf.sum((x == y).cast({holding(kind.length, 2)!r}))",
+    "cumsum": lambda kind: f"list(itertools.accumulate({_summed(kind)}))",
+    "diff": _differences,
     "eq": "x == y",
     "equal": "x == y",
     "extend": "pf.concat(x, y)",
@@ -86,53 +263,55 @@ COMMON = {
     "or_": "x | y",
     "pow": "x ** 3",
     "power": "x ** 3",
+    "prod": _product,
     "ravel": "x",
-    "reshape": "[x[i : i + 2] for i in range(0, len(x), 2)]",
+    "reshape": "[x[i : i + columns] for i in range(0, len(x), columns)]",
     "reverse": "x[::-1]",
-    "median": "pf.sort(x)[len(x) // 2]",
+    "roll": _rolled,
+    "median": _median,
     "select": "pf.mux(condition, x, y)",
-    "shape": "len(x)",
+    "shape": "(len(x),)",
     "size": "len(x)",
     "sort": "pf.sort(x)",
     "square": "x * x",
     "sub": "x - y",
-    "sum": "x.sum()",
-    "transpose": "x[np.arange(len(x)).reshape(2, -1).T.reshape(-1)]",
-    "var": "(len(x) * pf.sum(x.cast(pf.SInt(32)) ** 2) - pf.sum(x.cast(pf.SInt(32))) ** 2) // len(x) ** 2",
+    "sum": lambda kind: f"pf.sum({_summed(kind)})",
+    "transpose": "x[np.arange(len(x)).reshape(rows, -1).T.reshape(-1)]",
+    "var": _variance,
     "where": "pf.mux(condition, x, y)",
     "xor": "x ^ y",
-    "[]=": "pf.concat(x[:1], y[0:1], x[2:])",
+    "[]=": _assigned,
 }
 """Of integers of any width and of few bits."""
 
 INTEGERS = COMMON | {
-    "abs": "abs(x)",
-    "average": "pf.sum(x.cast(pf.SInt(32))) // len(x)",
-    "bit_count": "pf.sum([x.bit(i).cast(pf.UInt(8)) for i in range(x.type.bits)])",
-    "bit_length": "x.type.bits - x.leading_zeros()",
+    "abs": lambda kind: f"abs({_cast(kind, -kind.bounds[0])})" if kind.signed else "x",
+    "average": lambda kind: f"pf.sum({_summed(kind)}) // {kind.length}",
+    "bit_count": lambda kind: _ones("abs(x)" if kind.signed else "x", kind),
+    "bit_length": lambda kind: f"{kind.bits} - {'abs(x)' if kind.signed else 'x'}.leading_zeros()",
     "bitnot": "~x",
     "checked_div": "pf.mux(y == 0, 0, x // y)",
-    "clip": "pf.min(pf.max(x, 2), 5)",
-    "count_ones": "pf.sum([x.bit(i).cast(pf.UInt(8)) for i in range(x.type.bits)])",
+    "clip": _clipped,
+    "count_ones": lambda kind: _ones("x", kind),
     "div": "x // y",
-    "dot": "pf.dot(x, y)",
-    "inner": "pf.dot(x, y)",
-    "vdot": "pf.dot(x, y)",
-    "hash": "pf.Table(lambda i: i // 2, pf.UInt(8))[x]",
+    "dot": _dot,
+    "inner": _dot,
+    "vdot": _dot,
+    "hash": _tabulated,
     "is_even": "x.bit(0) == 0",
     "is_odd": "x.bit(0)",
     "maximum": "pf.max(x, y)",
-    "mean": "pf.sum(x.cast(pf.SInt(32))) // len(x)",
+    "mean": lambda kind: f"pf.sum({_summed(kind)}) // {kind.length}",
     "minimum": "pf.min(x, y)",
     "not_": "~x",
     "overflowing_add": "x.checked_add(y)",
     "overflowing_mul": "x.checked_mul(y)",
     "overflowing_sub": "x.checked_sub(y)",
-    "prod": "functools.reduce(operator.mul, x)",
     "rem": "x % y",
-    "saturating_add": "pf.mux(x.checked_add(y)[1], x.type.bounds[1], x + y)",
-    "saturating_sub": "pf.mux(x < y, 0, x - y)",
-    "to_bytes": "[(x >> 8 * i).cast(pf.UInt(8)) for i in range(x.type.bits // 8)]",
+    "saturating_add": _saturating("+"),
+    "saturating_sub": _saturating("-"),
+    "sign": "(x > 0).cast(pf.SInt(2)) - (x < 0).cast(pf.SInt(2))",
+    "to_bytes": lambda kind: f"[(x >> 8 * i).cast(pf.UInt(8)) for i in reversed(range({-(-kind.bits // 8)}))]",
     "wrapping_add": "x + y",
     "wrapping_mul": "x * y",
     "wrapping_sub": "x - y",
@@ -140,40 +319,47 @@ INTEGERS = COMMON | {
 """Of integers of any width."""
 
 ELEMENTS = COMMON | {
-    "and_": "x.cast(pf.UInt(4)) & y.cast(pf.UInt(4))",
-    "bitand": "x.cast(pf.UInt(4)) & y.cast(pf.UInt(4))",
-    "bitor": "x.cast(pf.UInt(4)) | y.cast(pf.UInt(4))",
-    "bitxor": "x.cast(pf.UInt(4)) ^ y.cast(pf.UInt(4))",
-    "or_": "x.cast(pf.UInt(4)) | y.cast(pf.UInt(4))",
-    "xor": "x.cast(pf.UInt(4)) ^ y.cast(pf.UInt(4))",
     "abs": "abs(x)",
-    "average": "pf.sum(x) // len(x)",
-    "bit": "x.cast(pf.UInt(8)).bit(0)",
-    "bit_length": "8 - x.cast(pf.UInt(8)).leading_zeros()",
-    "checked_add": "x.cast(pf.UInt(4)).checked_add(y.cast(pf.UInt(4)))",
-    "checked_mul": "x.cast(pf.UInt(4)).checked_mul(y.cast(pf.UInt(4)))",
-    "checked_sub": "x.cast(pf.UInt(4)).checked_sub(y.cast(pf.UInt(4)))",
+    "add.reduce": "x.sum()",
+    "and_": _both("&"),
+    "average": _mean,
+    "bit": _method("bit", "0"),
+    "bit_length": lambda kind: (
+        f"{holding(*_ends(kind), -_ends(kind)[0]).bits} - abs({_cast(kind, -_ends(kind)[0])}).leading_zeros()"
+    ),
+    "bitand": _both("&"),
+    "bitor": _both("|"),
+    "bitxor": _both("^"),
+    "checked_add": _method("checked_add", "y"),
+    "checked_mul": _method("checked_mul", "y"),
+    "checked_sub": _method("checked_sub", "y"),
     "clip": "pf.minimum(pf.maximum(x, 2), 5)",
-    "convolve": "pf.convolve(np.ones((1, 2, 2, 1), dtype=int), x, (2, 2, 1))",
+    "count": "pf.sum(x == y)",
+    "cumsum": "list(itertools.accumulate(x))",
+    "div": _both("//", quotient=True),
     "dot": "pf.dot(x, y)",
-    "inner": "pf.dot(x, y)",
-    "vdot": "pf.dot(x, y)",
-    "div": "x.cast(pf.UInt(4)) // y.cast(pf.UInt(4))",
     "hash": "pf.lookup(x, lambda i: i // 2)",
-    "leading_zeros": "x.cast(pf.UInt(8)).leading_zeros()",
+    "inner": "pf.dot(x, y)",
+    "leading_zeros": _method("leading_zeros"),
     "maximum": "pf.maximum(x, y)",
-    "mean": "pf.sum(x) // len(x)",
+    "mean": _mean,
     "minimum": "pf.minimum(x, y)",
-    "prod": "functools.reduce(operator.mul, x.cast(pf.UInt(16)))",
-    "rem": "x.cast(pf.UInt(4)) % y.cast(pf.UInt(4))",
-    "rotate_left": "x.cast(pf.UInt(8)).rotate_left(1)",
-    "rotate_right": "x.cast(pf.UInt(8)).rotate_right(1)",
-    "sign": "pf.sign(x)",
+    "or_": _both("|"),
+    "rem": _both("%", quotient=True),
+    "rotate_left": _method("rotate_left", "1"),
+    "rotate_right": _method("rotate_right", "1"),
+    "sign": "pf.lookup(x, lambda v: (v > 0) - (v < 0))",
+    "sum": "x.sum()",
+    "vdot": "pf.dot(x, y)",
+    "xor": _both("^"),
 }
 """Of values of a few bits."""
 
-BITS = {
+BITS: dict[str, Entry] = {
     "and_": "x & y",
+    "bitand": "x & y",
+    "bitor": "x | y",
+    "bitxor": "x ^ y",
     "or_": "x | y",
     "xor": "x ^ y",
     "not_": "~x",
@@ -181,70 +367,168 @@ BITS = {
 }
 """Of Booleans, before those of `ELEMENTS`."""
 
-TEXTS = {
+SUMS = [
+    "add",
+    "append",
+    "concatenate",
+    "convolve",
+    "extend",
+    "flatten",
+    "flip",
+    "neg",
+    "ravel",
+    "reshape",
+    "reverse",
+    "roll",
+    "shape",
+    "size",
+    "sub",
+    "T",
+    "transpose",
+    "[]=",
+]
+TORUS: dict[str, Entry] = {name: COMMON[name] for name in SUMS} | {
+    name: ELEMENTS[name] for name in ("add.reduce", "cumsum", "diff", "sum")
+}
+"""Of values on the torus, which have sums and public multiples."""
+
+TORUS_ALONE = "a torus value has sums and public multiples; declare an integer, pf.Int(lo, hi), for anything else"
+
+OF_ELEMENTS = {"torus": TORUS, "boolean": ELEMENTS | BITS, "integer": ELEMENTS}
+"""Of each kind of element."""
+
+
+def _ones(x: str, kind: IntegerType) -> str:
+    return f"pf.sum([{x}.bit(i).cast({holding(kind.bits, 2)!r}) for i in range({kind.bits})])"
+
+
+def _found(kind: TextType) -> str:
+    """Where a part of a text begins first, or its length if it is nowhere."""
+    part = "ab"[: kind.length]
+    places = kind.length - len(part) + 1
+    matches = (
+        f"pf.concat(*[(x[i : i + {len(part)}] == list(b'{part}')).all().cast(pf.UInt(1)) for i in range({places})])"
+    )
+    return f"pf.min(pf.mux({matches}, np.arange({places}), {kind.length}))"
+
+
+def _found_or_not(kind: TextType) -> str:
+    index = holding(-1, kind.length)
+    return f"pf.mux(x.contains('{'ab'[: kind.length]}'), {_found(kind)}.cast({index!r}), -1)"
+
+
+TEXTS: dict[str, Entry] = {
     "lower": "pf.mux((x[:] >= 65) & (x[:] <= 90), x[:] + 32, x[:])",
     "upper": "pf.mux((x[:] >= 97) & (x[:] <= 122), x[:] - 32, x[:])",
-    "find": "[(x[i:i + 2] == list(b'ab')).all() for i in range(len(x) - 1)]",
-    "index": "[(x[i:i + 2] == list(b'ab')).all() for i in range(len(x) - 1)]",
-    "count": "pf.sum((x[:] == ord('a')).cast(pf.UInt(8)))",
-    "isdigit": "((x[:] >= 48) & (x[:] <= 57) | (x[:] == 0)).all()",
+    "find": _found_or_not,
+    "index": _found,
+    "count": lambda kind: f"pf.sum((x[:] == ord('a')).cast({holding(kind.length, 2)!r}))",
+    "isdigit": "((x[:] >= 48) & (x[:] <= 57) | (x[:] == 0)).all() & (x[0] != 0)",
     "encode": "x[:]",
 }
-"""Of texts, whose bytes are x[:]."""
+"""Of texts, whose bytes are x[:]: of ASCII, as far as their case and digits matter."""
 
-NUMBERS = {
+
+def _flat(kind: Any, name: str = "x") -> str:  # noqa: ANN401 - any type
+    """The numbers one after the other."""
+    return f"{name}.reshape(-1)" if getattr(kind, "shape", None) else name
+
+
+NUMBERS: dict[str, Entry] = {
     "add": "x + y",
-    "append": "pf.concat(x, y)",
+    "add.reduce": "x.sum()",
+    "append": lambda kind: f"pf.concat({_flat(kind)}, {_flat(kind, 'y')})",
     "concatenate": "pf.concat(x, y)",
-    "extend": "pf.concat(x, y)",
-    "flip": "x[::-1]",
-    "cumsum": "np.tril(np.ones((len(x), len(x)), dtype=int)) @ x",
-    "diff": "x[1:len(x)] - x[0:len(x) - 1]",
+    "convolve": CONVOLVED,
+    "cumsum": lambda kind: f"np.tril(np.ones(({kind.length}, {kind.length}), dtype=int)) @ {_flat(kind)}",
+    "diff": _differences,
     "dot": "pf.dot(x, y)",
+    "extend": "pf.concat(x, y)",
     "flatten": "x.reshape(-1)",
-    "inner": "pf.dot(x, y)",
+    "flip": lambda kind: "x[::-1, ::-1]" if kind.shape else "x[::-1]",
+    "inner": lambda kind: "x @ y.T" if kind.shape else "pf.dot(x, y)",
     "matmul": "x @ y",
     "mm": "x @ y",
     "mul": "x * y",
     "multiply": "x * y",
     "neg": "-x",
     "negate": "-x",
-    "outer": "x[:, None] * y",
-    "polyval": "pf.polynomial(x, [1, 2, 3])",
+    "outer": lambda kind: f"{_flat(kind)}[:, None] * {_flat(kind, 'y')}",
+    "polyval": "pf.polynomial(x, coefficients[::-1])",
     "pow": "x ** 3",
     "power": "x ** 3",
-    "prod": "functools.reduce(operator.mul, [x[i] for i in range(len(x))])",
+    "prod": lambda kind: f"functools.reduce(operator.mul, [{_flat(kind)}[i] for i in range({kind.length})])",
     "ravel": "x.reshape(-1)",
     "relinearize": "x.relinearise()",
     "reverse": "x[::-1]",
-    "size": "len(x)",
+    "roll": _rolled,
+    "size": lambda kind: f"{kind.length}",
     "square": "x * x",
     "sub": "x - y",
     "subtract": "x - y",
-    "vdot": "pf.dot(x, y)",
-    "add.reduce": "x.sum()",
     "sum": "x.sum()",
-    "mean": "x.mean()",
-    "conjugate": "x.conjugate()",
+    "vdot": "(x * y).sum()",
 }
 """Of numbers in slots."""
 
-REALS = {
-    "abs": "x * pf.sign(x)",
-    "exp": "pf.chebyshev(x, np.exp, 15, (-4, 4))",
-    "imag": "(x - x.conjugate()) * -0.5j",
-    "log": "pf.chebyshev(x, np.log, 31, (0.25, 4))",
-    "norm": "pf.chebyshev(pf.dot(x, x), np.sqrt, 31, (0.25, 4))",
+
+def _of_reals(code: str) -> Callable[[SlotType], str]:
+    """Code for real numbers alone."""
+    return lambda kind: (
+        code
+        if kind.kind == "real"
+        else Reason("complex numbers lie in no interval, on which functions are approximated; compute on x.real_part()")
+    )
+
+
+def _squares(kind: SlotType) -> str:
+    """The squares of absolute values, which are real."""
+    return "x * x" if kind.kind == "real" else "(x * x.conjugate()).real_part()"
+
+
+def _absolute(kind: SlotType) -> str:
+    return "x * pf.sign(x / s)" if kind.kind == "real" else f"pf.chebyshev({_squares(kind)}, np.sqrt, 31, (0.25, 4))"
+
+
+REALS: dict[str, Entry] = {
+    "abs": _absolute,
+    "conjugate": "x.conjugate()",
+    "fabs": _absolute,
+    "imag": "((x - x.conjugate()) * -0.5j).real_part()",
+    "mean": "x.mean()",
+    "norm": lambda kind: f"pf.chebyshev(({_squares(kind)}).sum(), np.sqrt, 31, (0.25, 4))",
     "real": "x.real_part()",
-    "relu": "pf.relu(x)",
-    "roll": "pf.rotate(x, -1)",
-    "sigmoid": "pf.chebyshev(x, lambda u: 1 / (1 + np.exp(-u)), 31, (-8, 8))",
-    "sign": "pf.sign(x)",
-    "sqrt": "pf.chebyshev(x, np.sqrt, 31, (0.25, 4))",
+    "relu": _of_reals("s * pf.relu(x / s)"),
+    "sigmoid": _of_reals("pf.chebyshev(x, lambda u: 1 / (1 + np.exp(-u)), 31, (-8, 8))"),
+    "sign": _of_reals("pf.sign(x / s)"),
     "std": "pf.chebyshev(x.var(), np.sqrt, 31, (0.25, 4))",
-    "tanh": "pf.chebyshev(x, np.tanh, 31, (-4, 4))",
+    "vdot": lambda kind: "(x * y).sum()" if kind.kind == "real" else "(x.conjugate() * y).sum()",
 }
-"""Of CKKS's numbers, on intervals that hold the values."""
+"""Of CKKS's numbers, after those of `NUMBERS`; on intervals that hold the values."""
+
+
+def approximated(function: np.ufunc, kind: SlotType) -> str:
+    """A polynomial for numpy's function of one number, on an interval where it is smooth."""
+    series = np.polynomial.Chebyshev
+    if kind.kind == "complex":
+        return _of_reals("")(kind)
+    for lo, hi in ((-4, 4), (0.25, 4), (-0.9, 0.9), (1.25, 4)):
+        numbers = np.linspace(lo, hi, 1000)
+        for degree in (15, 31, 63):
+            try:
+                with np.errstate(all="ignore"):
+                    meant = function(numbers)
+                    close = np.allclose(
+                        series.interpolate(function, degree, (lo, hi))(numbers), meant, rtol=0, atol=1e-4
+                    )
+            except (TypeError, ValueError):
+                continue
+            if close and meant.dtype.kind == "f":
+                return advised(f"pf.chebyshev(x, np.{function.__name__}, {degree}, ({lo}, {hi}))", kind)
+    return Reason(
+        f"no polynomial is close to np.{function.__name__}; apply it to the decrypted output, or use the integers of TFHE, pf.UInt(bits)"
+    )
+
 
 FUNCTIONS = {
     "Boolean": "pf.Bool",
@@ -255,8 +539,8 @@ FUNCTIONS = {
     "abs": "abs(x)",
     "any": "x.any()",
     "all": "x.all()",
-    "argmax": "x == x.max()",
-    "argmin": "x == x.min()",
+    "argmax": FIRST.format(found="x == x.max()"),
+    "argmin": FIRST.format(found="x == x.min()"),
     "array": "pf.concat(x, y)",
     "concatenate": "pf.concat(x, y)",
     "cond": "pf.mux(condition, x, y)",
@@ -324,11 +608,28 @@ def membership(item: object, vector: bool, anywhere: str) -> str:
     return f"whether {shown} is among encrypted values is itself encrypted, and `in` gives a Python bool; use {remedy}"
 
 
-def written(tables: dict[str, str], name: str) -> str | None:
-    """What the tables say of `name`."""
-    if name in tables:
-        approximated = "pf.chebyshev" in tables[name]
-        return (
-            f"{'approximate it on an interval that holds the values, as' if approximated else 'write'} {tables[name]}"
-        )
-    return SENTENCES.get(name)
+def written(tables: Mapping[str, Entry], name: str, kind: Type | IntegerType | SlotType) -> str | None:
+    """What the tables say of `name`, of values of type `kind`."""
+    if name not in tables:
+        return SENTENCES.get(name, TORUS_ALONE if tables is TORUS else None)
+    if kind.scalar and name in OF_VECTORS:
+        return f"it is a single value; declare several as a vector, {kind!r}.vector(length)"
+    entry = tables[name]
+    try:
+        code = entry(kind) if callable(entry) else entry
+    except ProgramError:
+        return f"its result has more than the {MOST_BITS:,} bits that a type may have; compute it of fewer elements, or of narrower ones"
+    return code if isinstance(code, Reason) else advised(code, kind)
+
+
+def advised(code: str, kind: Type | IntegerType | SlotType) -> str:
+    """The words for code, with what it holds on."""
+    if isinstance(kind, Type) and "x.cast(" in code:
+        lo, hi = _ends(kind)
+        if hi - lo >= MOST_CAST:
+            return f"declare it as {holding(lo, hi)!r}, which has it: a value of more than {MOST_CAST} different ones is not cast"
+    if "pf.chebyshev" in code:
+        return f"approximate it on an interval that holds the values, as {code}"
+    if "rows" in code or "columns" in code:
+        return f"of a matrix that lies in it row by row write {code}"
+    return f"where the numbers lie within -s to s write {code}" if " / s)" in code else f"write {code}"

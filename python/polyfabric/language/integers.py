@@ -20,7 +20,7 @@ from .instead import BRANCHES, INTEGERS, Absences, membership, written
 from .numpy_calls import NumpyCalls
 from .place import expect_unmasked, place, refuse, whole
 from .reference import means
-from .types import MOST_BITS, IntegerType, SInt, TextType, UInt, narrowest, text_bytes
+from .types import MOST_BITS, MOST_CAST, IntegerType, SInt, TextType, UInt, holding, narrowest, text_bytes
 
 if TYPE_CHECKING:
     from .values import Tracer, Value
@@ -63,11 +63,11 @@ class Integer(NumpyCalls):
         return f"<encrypted {self.kind}>"
 
     def _instead(self, name: str, operands: int) -> str:
-        found = written(INTEGERS, name)
+        found = written(INTEGERS, name, self.kind)
         if found is not None:
             return found
         if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
-            return "tabulate it, as pf.Table(lambda v: .., pf.UInt(8))[x], of up to 16 bits"
+            return "tabulate it, as pf.Table(lambda v: ..)[x], of unsigned values of up to 16 bits"
         return "write it with operators, comparisons, pf.mux and tables"
 
     def __bool__(self) -> bool:
@@ -86,7 +86,7 @@ class Integer(NumpyCalls):
 
     def __index__(self) -> int:
         raise self._tracer.asked(
-            f"an encrypted {self.kind} is no index of a Python sequence; use pf.Table(entries, pf.UInt(8))[i], or shift"
+            f"an encrypted {self.kind} is no index of a Python sequence; use pf.Table(entries)[i], or shift"
         )
 
     def __truediv__(self, other: object) -> NoReturn:
@@ -95,17 +95,27 @@ class Integer(NumpyCalls):
     __rtruediv__ = __truediv__
 
     def __rpow__(self, base: object) -> NoReturn:
-        raise refuse(f"an encrypted {self.kind} is no exponent; use pf.Table(lambda i: 2**i, pf.UInt(64))[x]")
+        raise refuse(f"an encrypted {self.kind} is no exponent; {self._table_of('**', base)}")
 
     def __rlshift__(self, value: object) -> NoReturn:
-        raise refuse(
-            f"a public number shifted by an encrypted {self.kind}; use pf.Table(lambda i: 1 << i, pf.UInt(64))[x]"
-        )
+        raise refuse(f"a public number shifted by an encrypted {self.kind}; {self._table_of('<<', value)}")
 
     def __rrshift__(self, value: object) -> NoReturn:
-        raise refuse(
-            f"a public number shifted by an encrypted {self.kind}; use pf.Table(lambda i: 100 >> i, pf.UInt(8))[x]"
-        )
+        raise refuse(f"a public number shifted by an encrypted {self.kind}; {self._table_of('>>', value)}")
+
+    def _table_of(self, op: str, number: object) -> str:
+        """A table for a public number on the left of `op`, of as many values of this one as its entries have a type for."""
+        if not isinstance(number, int | np.integer):
+            return f"use a table for each number, as pf.Table(lambda i: 2 {op} i)[x]"
+        bits = min(self.kind.bits - self.kind.signed, 8)
+        if op != ">>" and abs(number) > 1 - (op == "<<"):
+            each, spare = (int(number).bit_length(), 1) if op == "**" else (1, int(number).bit_length() + 1)
+            bits = min(bits, ((MOST_BITS - spare) // each + 1).bit_length() - 1)
+        bits = max(bits, 1)
+        same = self.kind == UInt(bits).of(self.kind.length, scalar=self.kind.scalar)
+        index, where = ("x", "") if same else (f"x.cast({UInt(bits)!r})", f", where x is from 0 to {2**bits - 1}")
+        shown = f"({number})" if number < 0 else f"{number}"
+        return f"use pf.Table(lambda i: {shown} {op} i)[{index}]{where}"
 
     # -- building -----------------------------------------------------------------------------------------------
 
@@ -168,8 +178,8 @@ class Integer(NumpyCalls):
         if scalar and numbers[0] < 0 and not kind.signed:
             one = kind.of(1, scalar=True)
             raise refuse(
-                f"{numbers[0]} is no {one}, which goes from 0 to {one.bounds[1]}; subtract {-numbers[0]} where it is added, or cast the others, "
-                f"as x.cast(pf.SInt({kind.bits + 1}))"
+                f"{numbers[0]} is no {one}, which goes from 0 to {one.bounds[1]}; cast the others, as "
+                f"x.cast({holding(*kind.bounds, numbers[0])!r})"
             )
         return public(self._tracer, kind.of(len(numbers), scalar=scalar), numbers)
 
@@ -265,7 +275,8 @@ class Integer(NumpyCalls):
     def __pow__(self, exponent: int, modulus: int | None = None) -> Integer:
         if isinstance(exponent, Integer):
             raise refuse(
-                "** takes a public exponent; multiply powers by hand, pf.mux(bit, x * x, x), where it is encrypted"
+                "** takes a public exponent; multiply the powers for the bits of an encrypted one that is not negative, as "
+                f"functools.reduce(operator.mul, [pf.mux(y.bit(k), x ** 2**k, 1) for k in range({min(exponent.kind.bits, 63)})])"
             )
         power = whole("the exponent", exponent, 0, (1 << 64) - 1)
         if modulus is not None:
@@ -388,10 +399,10 @@ class Integer(NumpyCalls):
             shifted = own._step(lambda builder: builder.integer_shift(direction, own.handle, 0, amount.handle), amount)
             return shifted._counted(span)
         if is_small(amount):
-            bits = max(1, amount.element.bounds[1].bit_length())
-            raise refuse(
-                f"the amount of a shift is {amount.element}, a value of a few bits; cast it, as n.cast(pf.UInt({bits}))"
-            )
+            lo, hi, _ = amount.element.bounds
+            kind = holding(0, hi)
+            remedy = f"declare it as {kind!r}" if hi - lo >= MOST_CAST else f"cast it, as n.cast({kind!r})"
+            raise refuse(f"the amount of a shift is {amount.element}, a value of a few bits; {remedy}")
         by = whole("the amount of a shift", amount, 0, (1 << 32) - 1)
         own, span = self._shifted(direction, by, by)
         return own._step(lambda builder: builder.integer_shift(direction, own.handle, by, None))._counted(span)
@@ -493,7 +504,7 @@ class Integer(NumpyCalls):
         if self.kind.scalar:
             raise refuse(f"a single {self.kind} has no elements; use a vector, or .bit(i) for its bits")
         if isinstance(index, Integer) or is_small(index):
-            raise refuse(encrypted_index(self.kind.length, "v[k]"))
+            raise refuse(encrypted_index(self, index))
         elements, single = picked(index, self.kind.length, self.kind)
         return self._taken(elements, scalar=single)
 
@@ -546,8 +557,9 @@ class Table:
 
     def __getitem__(self, index: Integer) -> Integer:
         if not isinstance(index, Integer):
+            entries = "entries" if callable(self._entries) else "lambda k: entries[k]"
             raise refuse(
-                "a table's index is an encrypted value of a few bits; cast it, as i.cast(pf.UInt(4)), or use pf.lookup(i, entries)"
+                f"a table's index is an encrypted value of a few bits; use pf.lookup(i, {entries})"
                 if is_small(index)
                 else f"a table's index is {type(index).__name__}; give an encrypted pf.UInt, or index the entries themselves"
             )
@@ -601,13 +613,15 @@ def is_small(value: object) -> TypeGuard[Value]:
 
 def mixed(number: Integer, value: Value) -> ProgramError:
     """What to do about an integer of any width beside a value of a few bits."""
-    kind, name = number.kind.of(1, scalar=True), "SInt" if number.kind.signed else "UInt"
-    if value.type.element.kind == "torus":
-        remedy = f"declare it as one, pf.{name}({kind.bits})"
-    elif kind.signed or value.type.element.bounds[0] >= 0:
-        remedy = f"cast the latter, as x.cast(pf.{name}({kind.bits}))"
+    kind = number.kind.of(1, scalar=True)
+    lo, hi, _ = value.type.element.bounds
+    both = holding(*kind.bounds, lo, hi)
+    if value.type.element.kind == "torus" or hi - lo >= MOST_CAST:
+        remedy = f"declare the latter as one, {both!r}" + (
+            "" if both == kind else f", and cast the other, as x.cast({both!r})"
+        )
     else:
-        remedy = f"cast both to a signed type, as x.cast(pf.SInt({kind.bits + 1}))"
+        remedy = f"cast {'the latter' if both == kind else 'both'}, as x.cast({both!r})"
     return refuse(f"{kind} and {value.type.element} are different types; {remedy}")
 
 
@@ -619,11 +633,19 @@ def no_number(kind: object) -> str:
     )
 
 
-def encrypted_index(length: int, element: str) -> str:
-    """Why a vector is not indexed by an encrypted number, and what does it."""
+def encrypted_index(vector: Integer | Value, index: Integer | Value) -> str:
+    """Why a vector is not indexed by an encrypted number, and a sum of choices that does it."""
+    element = "v[k]"
+    if not isinstance(vector, Integer) and isinstance(index, Integer):
+        lo, hi, _ = vector.element.bounds
+        if hi - lo >= MOST_CAST:
+            return f"an encrypted {index.type} picks no element of {vector.type}; declare the vector as {holding(lo, hi)!r} too"
+        element = f"v[k].cast({holding(lo, hi, 2)!r})"
+    elif not isinstance(vector, Integer) and vector.element.kind == "boolean":
+        element = "v[k] + 0"
     return (
-        "an encrypted index picks no element of an encrypted vector; of public numbers use pf.Table(entries, pf.UInt(8))[i], of these "
-        f"pf.sum([pf.mux(i == k, {element}, 0) for k in range({length})])"
+        "an encrypted index picks no element of an encrypted vector; of public numbers use pf.Table(entries)[i], of these "
+        f"pf.sum([pf.mux(i == k, {element}, 0) for k in range({len(vector)})])"
     )
 
 

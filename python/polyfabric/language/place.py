@@ -60,6 +60,10 @@ def _short(file: str, folder: str) -> str:
     return path.name
 
 
+class AbsentError(ProgramError, AttributeError):
+    """An encrypted value has no such method: also an `AttributeError`, which `hasattr` and other libraries ask for."""
+
+
 def refuse(message: str) -> ProgramError:
     """The error `message`, with the user's place in front."""
     file, line = place()

@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from ..errors import shown
 from .place import expect_unmasked, refuse
-from .types import FARTHEST, MOST_BITS, MOST_CAST
+from .types import FARTHEST, MOST_BITS, MOST_CAST, MOST_LOOKED_UP, holding
 
 if TYPE_CHECKING:
     from .values import Value
 
 Clear: TypeAlias = "int | bool | Sequence[int] | NDArray[np.integer] | np.integer"
 Table: TypeAlias = "Sequence[int] | NDArray[np.integer] | Callable[[int], int]"
-
-_WIDEST_TABLE = 1 << 17
 
 
 def integers(values: object) -> NDArray[np.int64]:
@@ -66,9 +64,9 @@ def tabulated(table: Table, value: Value) -> tuple[int, list[int]]:
         if not (given := listed.tolist()):
             raise refuse("the look-up table is empty; give one entry for each value of the operand")
         return lo, _expect_near(value, lo, given)
-    if hi - lo >= _WIDEST_TABLE:
+    if hi - lo >= MOST_LOOKED_UP:
         raise refuse(
-            f"a function over {lo} to {hi} has {hi - lo + 1} entries, more than the {_WIDEST_TABLE} of any parameter set; narrow the range first"
+            f"a function over {lo} to {hi} has {hi - lo + 1} entries, more than the {MOST_LOOKED_UP} of any parameter set; narrow the range first"
         )
     entries = [0] * (hi - lo + 1)
     for operand in range(lo, hi + 1, stride):
@@ -95,13 +93,11 @@ def _expect_near(value: Value, lo: int, entries: list[int]) -> list[int]:
 def cast_remedy(value: Value, written: str, results: list[int]) -> str:
     """What gives `results`, which are beyond small values, by integers of any width: `written`, where a cast can be."""
     lo, hi = value._ends
-    signed = min(lo, *results) < 0
-    bits = max((end if end >= 0 else ~end).bit_length() for end in (lo, hi, *results)) + signed
-    if value.element.kind == "torus" or hi - lo >= MOST_CAST or bits > MOST_BITS:
+    if value.element.kind == "torus" or hi - lo >= MOST_CAST or max(map(abs, results)) >> (MOST_BITS - 1):
         return ""
-    kind = f"pf.{'SInt' if signed else 'UInt'}({bits})"
-    index = f"x.cast(pf.UInt({max(1, hi.bit_length())}))"
-    return ", or write " + written.format(x=f"x.cast({kind})", type=kind, index=index)
+    kind = holding(lo, hi, *results)
+    index = f"x.cast({holding(0, hi)!r})"
+    return ", or write " + written.format(x=f"x.cast({kind!r})", type=repr(kind), index=index)
 
 
 def two_encrypted(op: str, a: Value, b: Value) -> str:
@@ -112,9 +108,12 @@ def two_encrypted(op: str, a: Value, b: Value) -> str:
     shifts, (low, high) = op in ("<<", ">>"), b._ends
     if shifts and low < 0:
         return f"{what}, and no amount is below 0; say so with .assume(pf.Int(0, {max(0, high)})), and cast both to pf.UInt(bits) or pf.SInt(bits)"
-    ends = [*a._ends, *(() if shifts else (low, high))]
-    signed = min(ends) < 0
-    bits = max((end if end >= 0 else ~end).bit_length() for end in ends) + signed
-    own = f"pf.{'SInt' if signed else 'UInt'}({max(1, bits)})"
-    amount = f"pf.UInt({max(1, high.bit_length())})" if shifts else own
-    return f"{what}; cast both, as x.cast({own}) {op} y.cast({amount})"
+    lo, hi = a._ends
+    if max(hi - lo, high - low) >= MOST_CAST:
+        widths = " and ".join(dict.fromkeys(repr(holding(*value._ends)) for value in (a, b)))
+        return f"{what}; declare both as integers of any width, which have it, as {widths}"
+    # A quotient may be as far above 0 as the least value is below; a shift to the left makes values longer.
+    ends = [lo << high, hi << high] if op == "<<" else [lo, hi] if shifts else [lo, hi, low, high, -lo]
+    own = holding(lo, hi, *ends)
+    amount = holding(0, high) if shifts else own
+    return f"{what}; cast both, as x.cast({own!r}) {op} y.cast({amount!r})"

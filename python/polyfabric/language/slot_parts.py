@@ -25,10 +25,10 @@ def expect_lengths(a: SlotValue, b: SlotValue) -> None:
     if a.scalar or b.scalar or a.grid or b.grid or a.length == b.length or a._rotated or b._rotated:
         return
     shorter = min(a, b, key=len)
-    one = "; one number for all slots is x[0]" if shorter.length == 1 else ""
+    short, long = ("x", "y") if a is shorter else ("y", "x")
+    one = f"; one number for all slots is {short}[0]" if shorter.length == 1 else ""
     raise refuse(
-        f"{a.type} and {b.type} do not combine; give them one length, as {'x' if a is shorter else 'y'} + "
-        f"{'y' if a is shorter else 'x'}[:{shorter.length}]{one}"
+        f"{a.type} and {b.type} do not combine; give them one length, as {short} + {long}[:{shorter.length}]{one}"
     )
 
 

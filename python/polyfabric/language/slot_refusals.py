@@ -55,7 +55,7 @@ class Refusals:
     def _bitwise(self, *_others: object) -> NoReturn:
         raise refuse(
             f"{self._tracer.scheme} has no bits of encrypted numbers: for bits, + is XOR and * is AND of pf.Mod(2); for a "
-            "shift, multiply with a power of two"
+            "shift to the left, multiply with a power of two"
         )
 
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _bitwise
@@ -71,7 +71,7 @@ class Refusals:
     def __rpow__(self, base: object) -> NoReturn:
         if self._tracer.modulus is not None:
             raise refuse(
-                f"BGV has no encrypted exponents; use the integers of TFHE, pf.Table(lambda i: {base!r}**i, pf.UInt(64))[x]"
+                f"BGV has no encrypted exponents; declare x as an integer of TFHE, pf.UInt(4), and use pf.Table(lambda i: {base!r} ** i)[x]"
             )
         raise refuse(
             f"{base!r} to an encrypted power is no polynomial; approximate it, as "

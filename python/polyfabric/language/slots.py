@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._native import SlotProgramBuilder
 from . import slot_matrix, slot_parts
-from .instead import NUMBERS, REALS, Absences, written
+from .instead import NUMBERS, REALS, Absences, approximated, written
 from .numpy_calls import Asked, NumpyCalls
 from .place import place, placed, refuse, whole
 from .slot_reference import Reference, means, slotwise
@@ -209,7 +209,7 @@ class SlotValue(Refusals, NumpyCalls):
         return f"<encrypted {self.type}, node %{self.node}>"
 
     def _instead(self, name: str, operands: int) -> str:
-        found = written(NUMBERS if self._tracer.modulus is not None else REALS | NUMBERS, name)
+        found = written(NUMBERS if self._tracer.modulus is not None else NUMBERS | REALS, name, self.type)
         if found is not None:
             return found
         if self._tracer.modulus is not None:
@@ -217,8 +217,9 @@ class SlotValue(Refusals, NumpyCalls):
         if name in ("max", "min"):
             of_two = "x + pf.relu(y - x)" if name == "max" else "x - pf.relu(x - y)"
             return f"of two that differ by 1 at most write {of_two}; of many, take the integers of TFHE, pf.UInt(bits), which have it"
-        if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
-            return f"approximate it on an interval that holds the values, as pf.chebyshev(x, np.{name}, 15, (-4, 4))"
+        function = getattr(np, name, None)
+        if operands == 1 and isinstance(function, np.ufunc):
+            return approximated(function, self.type)
         return "CKKS has sums, products and polynomials: write it with +, -, *, **, pf.chebyshev and pf.sign"
 
     def __pos__(self) -> SlotValue:
@@ -233,9 +234,13 @@ class SlotValue(Refusals, NumpyCalls):
                 "pf.chebyshev(y, lambda y: 1 / y, degree, (lo, hi))"
             )
         if self._tracer.modulus is not None:
+            each = (
+                f"pow({other}, -1, {self._tracer.modulus})"
+                if np.ndim(other) == 0
+                else f"[pow(int(n), -1, {self._tracer.modulus}) for n in divisors]"
+            )
             raise refuse(
-                f"integers modulo t do not divide by /; multiply with the inverse, as x * pow({other!r}, -1, {self._tracer.modulus}), where there "
-                "is one"
+                f"integers modulo t do not divide by /; multiply with the inverse, as x * {each}, where there is one"
             )
         divisor = self._numbers(other)
         if not np.all(divisor):

@@ -20,7 +20,8 @@ class Text(Integer):
 
     def _instead(self, name: str, operands: int) -> str:  # noqa: ARG002 - as of all values
         return (
-            written(TEXTS, name) or "a text has ==, <, .startswith, .endswith and .contains; compute on its bytes, x[:]"
+            written(TEXTS, name, self.kind)
+            or "a text has ==, <, .startswith, .endswith and .contains; compute on its bytes, x[:]"
         )
 
     @classmethod

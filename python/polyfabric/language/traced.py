@@ -130,7 +130,11 @@ class TracedProgram(ABC):
             value = inputs[name]
             if isinstance(value, NumpyCalls) and not kind.takes(value.type):
                 castable = self.scheme == "tfhe" and value.type.length == kind.length and hasattr(kind, "bits")
-                remedy = f"cast it, as x.cast({kind!r})" if castable else f"declare what it is made of {kind!r}"
+                remedy = (
+                    f"cast it, as x.cast({kind!r}), if its values fit"
+                    if castable
+                    else f"declare what it is made of {kind!r}"
+                )
                 raise refuse(f"{self.name}: input {name!r} is {value.type}, but {kind} is needed; {remedy}")
         return named(self.function(**inputs), self.function, None)
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from .._native import ElementType
 from ..errors import shown
-from .instead import AbsentError
-from .place import expect_unmasked, placed, refuse, whole
+from .place import AbsentError, expect_unmasked, placed, refuse, whole
 
 MOST_ELEMENTS = 1 << 24
 """Of a vector of TFHE, where each is a ciphertext."""
@@ -30,6 +29,9 @@ FARTHEST = 1 << 40
 
 MOST_CAST = 16
 """Values of one that a look-up makes an integer of any width of, as in the Rust half."""
+
+MOST_LOOKED_UP = 1 << 17
+"""Entries of a look-up's table, more than any parameter set has."""
 
 BEYOND = {
     "bounded": "its type bounds it, as pf.Int(lo, hi) or pf.UInt(bits)",
@@ -249,14 +251,17 @@ def SInt(bits: int) -> IntegerType:  # noqa: N802 - it reads as a type
     return IntegerType(whole("the width of pf.SInt", bits, 1, MOST_BITS), signed=True)
 
 
+def holding(*numbers: int) -> IntegerType:
+    """The narrowest type that has all of these numbers: signed if one is negative."""
+    signed = min(numbers) < 0
+    bits = max((~number if number < 0 else number).bit_length() for number in numbers) + signed
+    return (SInt if signed else UInt)(max(1, bits))
+
+
 def narrowest(values: Sequence[int]) -> IntegerType:
-    """The narrowest type of 8, 16, 32, .. bits that has all values: signed if one is negative."""
-    signed = any(value < 0 for value in values)
-    needed = max((~value if value < 0 else value).bit_length() for value in (0, *values)) + signed
-    bits = 8
-    while bits < needed:
-        bits *= 2
-    return SInt(bits) if signed else UInt(bits)
+    """The same, of 8, 16, 32, .. bits."""
+    needed = holding(0, *values)
+    return replace(needed, bits=max(8, 1 << (needed.bits - 1).bit_length()))
 
 
 def Text(length: int) -> TextType:  # noqa: N802 - it reads as a type

@@ -15,7 +15,7 @@ from . import integers as wide
 from . import slot_functions, slot_parts
 from .choices import extreme
 from .indices import picked
-from .instead import BITS, BRANCHES, ELEMENTS, Absences, membership, written
+from .instead import BRANCHES, OF_ELEMENTS, Absences, membership, written
 from .integers import Integer
 from .numpy_calls import Asked, NumpyCalls
 from .place import place, refuse, whole
@@ -96,7 +96,7 @@ class Value(NumpyCalls):
         return f"<encrypted {self.type}, node %{self.node}>"
 
     def _instead(self, name: str, operands: int) -> str:
-        found = written(ELEMENTS | BITS if self.element.kind == "boolean" else ELEMENTS, name)
+        found = written(OF_ELEMENTS[self.element.kind], name, self.type)
         if found is not None:
             return found
         if operands == 1 and isinstance(getattr(np, name, None), np.ufunc):
@@ -119,7 +119,7 @@ class Value(NumpyCalls):
     def __index__(self) -> int:
         raise self._tracer.asked(
             f"an encrypted {self.element} is no Python integer, and no index; keep computing on it, and decrypt the output; an entry of public "
-            "numbers is pf.lookup(x, entries)"
+            "numbers is pf.lookup(x, lambda i: entries[i])"
         )
 
     # -- building -----------------------------------------------------------------------------------------------
@@ -433,8 +433,7 @@ class Value(NumpyCalls):
         if self.scalar:
             raise refuse(f"a single {self.element} has no elements; use a vector")
         if isinstance(index, Value | Integer):
-            element = "v[k]" if isinstance(index, Value) else "v[k].cast(pf.UInt(4))"
-            raise refuse(wide.encrypted_index(self.length, element))
+            raise refuse(wide.encrypted_index(self, index))
         elements, single = picked(index, self.length, self.type)
         return self._taken(elements, scalar=single)
 
@@ -463,12 +462,12 @@ class Value(NumpyCalls):
     @means("max")
     def max(self) -> Value:
         """The greatest element."""
-        return wide.folded(self, maximum, lambda parts: concat(*parts))
+        return wide.folded(self._number(), maximum, lambda parts: concat(*parts))
 
     @means("min")
     def min(self) -> Value:
         """The least element."""
-        return wide.folded(self, minimum, lambda parts: concat(*parts))
+        return wide.folded(self._number(), minimum, lambda parts: concat(*parts))
 
     @means("cast")
     def cast(self, kind: IntegerType) -> Integer:
@@ -495,7 +494,7 @@ class Value(NumpyCalls):
 def _operand(what: str, value: object) -> str:
     """Why something is no operand of a look-up."""
     if isinstance(getattr(value, "kind", None), IntegerType):
-        return f"{what}: the operand is an integer of any width; use pf.Table(function, pf.UInt(8))[x], or comparisons and pf.mux"
+        return f"{what}: the operand is an integer of any width; use pf.Table(function)[x], or comparisons and pf.mux"
     return f"{what}: the operand is {type(value).__name__}, but an encrypted value is needed"
 
 
@@ -617,7 +616,8 @@ def concat(*values: Value) -> Value:
                 f"concat: an operand is a {type(value).__name__}; give the values one by one, pf.concat(a, b, ..)"
             )
         if not isinstance(value, Value | Integer | SlotValue):
-            public = f", as {value!r} + x[:1] - x[:1]" if encrypted and isinstance(value, int | float) else ""
+            one = "x" if encrypted and encrypted[0].type.scalar else "x[:1]"
+            public = f", as {one} - {one} + {value!r}" if encrypted and isinstance(value, int | float) else ""
             raise refuse(f"concat: an operand is {type(value).__name__}, but an encrypted value is needed{public}")
     if any(isinstance(value, SlotValue) for value in encrypted):
         raise refuse("concat: a value of TFHE and one of CKKS or BGV do not combine; write one program for each scheme")
