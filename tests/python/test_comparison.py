@@ -12,6 +12,7 @@ from polyfabric import machines, programs
 from polyfabric.comparison import BATCH, compare
 from polyfabric.reports import plots, rows
 from polyfabric.schemes.elements import named_parameters
+from rejects import rejects
 
 TORUS = [name for name in machines.names() if not pf.machine(name).on_slots]
 SET = "morphling-I"
@@ -158,7 +159,7 @@ def test_programs_on_slots_go_to_machines_for_them(tmp_path):
     assert "log2_failure" not in row
     mixed = compare("ntt", [row["machine"], TORUS[0]], parameters="12", batch=8)
     assert "executes programs of TFHE, and ntt is one of CKKS and BGV" in mixed["machines"][1]["error"]
-    with pytest.raises(pf.InputError, match="products of residues are exact"):
+    with rejects(pf.InputError, "exact"):
         compare("ntt", parameters="12", widths="derived")
 
 
@@ -182,7 +183,7 @@ def test_each_machine_may_hold_a_set_of_its_own(polyfabric):
     assert len({row["slots"] for row in report["machines"]}) == 1
     shown = report.table()
     assert all(name in shown for name in sets.values())
-    with pytest.raises(pf.InputError, match=r"--params strix=x: 'strix' is none of the machines"):
+    with rejects(pf.InputError, "'strix'"):
         compare("lola-mnist", ["f1"], parameters={"strix": "x"})
     for asked in ("f1=", "f1=a,b"):
         done = polyfabric("compare", "lola-mnist", "--machines", "f1", "--params", asked)

@@ -14,6 +14,7 @@ from polyfabric import exploration, programs
 from polyfabric.axes import axis
 from polyfabric.exploration import Task, explore, own_axes, points
 from polyfabric.schemes.options import PlanOptions
+from rejects import rejects
 
 FILE = Path(__file__).resolve().parents[2] / "machines" / "f1.toml"
 OWN = FILE.parents[1] / "examples" / "own-tfhe-machine.toml"
@@ -112,7 +113,7 @@ def test_where_the_own_point_fails_the_others_stand(monkeypatch):
     assert report["points"][2]["performance"] == 1.0
     assert "the scratchpad is full" in report.table()
     assert "over that of the first point with a result" in " ".join(report.table().split())
-    with pytest.raises(pf.MachineError, match="no point has a result; as its file has it: the scratchpad is full"):
+    with rejects(pf.MachineError, "the scratchpad is full"):
         explore(TASK, [axis(f"{CLUSTERS}=4")])
 
 
@@ -143,7 +144,7 @@ def test_another_file_is_no_results_file(tmp_path):
     results = tmp_path / "results.jsonl"
     for text in ("{}\nno json\n", "[" * 100_000 + "\n"):
         results.write_text(text)
-        with pytest.raises(pf.FileError, match=r"results\.jsonl:1: no line of a results file"):
+        with rejects(pf.FileError, "results.jsonl:1"):
             explore(TASK, AXES, results=results)
 
 
@@ -166,7 +167,7 @@ def test_a_line_that_no_sweep_wrote_is_told(swept, tmp_path, key, value):
     entry["point"][key] = value
     results = tmp_path / "results.jsonl"
     results.write_text(f"{json.dumps(entry)}\n")
-    with pytest.raises(pf.FileError, match=r"results\.jsonl:1: no line of a results file; .*remove the line"):
+    with rejects(pf.FileError, "results.jsonl:1"):
         explore(TASK, AXES, results=results)
 
 
@@ -245,7 +246,7 @@ def test_a_machine_file_has_a_sweep_of_its_own_or_says_that_it_has_none():
 
 def test_a_clock_that_the_parts_do_not_reach_is_refused():
     machine = TASK.load()
-    with pytest.raises(pf.MachineError, match=r"nothing says that they reach"):
+    with rejects(pf.MachineError, "clock"):
         machine.native.changed([("clock", 2 * machine.native.figure("clock"))])
 
 
@@ -378,7 +379,7 @@ def test_a_point_whose_area_no_law_tells_leaves_the_files_own(monkeypatch, tmp_p
 
 def test_a_sweep_too_large_to_end_is_told_at_once():
     many = {CLUSTERS: list(range(1, 1001))}
-    with pytest.raises(pf.InputError, match=r"the axes have 1,000,000 points, and a sweep at most 100,000"):
+    with rejects(pf.InputError, "1,000,000", "100,000"):
         explore(TASK, [many, {"channels.hbm.count": list(range(1000))}])
 
 

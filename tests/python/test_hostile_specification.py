@@ -8,6 +8,7 @@ from typing import Any
 
 import polyfabric as pf
 import pytest
+from rejects import rejects
 
 
 @pf.program(x=pf.Int(0, 5).vector(2), n=pf.UInt(8), t=pf.Text(2))
@@ -105,9 +106,9 @@ def test_a_specification_of_a_weak_set_is_refused(program: Any, weak: str) -> No
         spec = pf.Specification.from_bytes(json.dumps(data).encode())
     else:
         spec = pf.Specification.of(program, weak)
-    with pytest.raises(pf.ParameterError, match=r"bits of security, not 128: what is encrypted .* security=\d"):
+    with rejects(pf.ParameterError, "128"):
         pf.Client(spec)
     key = pf.Client(spec, security=0).to_bytes()
-    with pytest.raises(pf.ParameterError, match="or accept it with security="):
+    with rejects(pf.ParameterError, "128"):
         pf.Client.from_bytes(spec, key)
     pf.Client.from_bytes(spec, key, security=0)

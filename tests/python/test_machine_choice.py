@@ -11,6 +11,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from calls import Finished
+from rejects import rejects
 
 MACHINES = [name for name in pf.machines.names() if not pf.machines.load(name).on_slots]
 
@@ -114,7 +115,7 @@ def test_it_runs_there_with_that_set(machine: str) -> None:
 @pytest.mark.filterwarnings("ignore::polyfabric.SecurityWarning")
 def test_sets_of_fewer_bits_are_named_not_chosen() -> None:
     deep = pf.program("deep", x=pf.Real.vector(8))(lambda x: reduce(lambda y, _: y * y, range(16), x))
-    with pytest.raises(pf.ParameterError, match=r"none has 128 bits of security") as refusal:
+    with rejects(pf.ParameterError, "128") as refusal:
         deep.simulate("f1")
     advised = re.findall(r"(\S+) \(-?[\d.]+ bits of security\)", str(refusal.value))
     assert advised, refusal.value
@@ -125,7 +126,7 @@ def test_sets_of_fewer_bits_are_named_not_chosen() -> None:
 @pytest.mark.parametrize("machine", ON_SLOTS)
 def test_what_no_set_carries_asks_for_one_of_ones_own(machine: str) -> None:
     deep = pf.program("deep", x=pf.Real.vector(8))(lambda x: reduce(lambda y, _: y * y, range(40), x))
-    with pytest.raises(pf.Error, match=r"none of the project's has the levels and slots of deep; give one of your own"):
+    with rejects(pf.Error, "deep"):
         deep.simulate(machine)
 
 
@@ -144,7 +145,7 @@ def test_the_command_line_takes_the_advice(polyfabric: Callable[..., Finished], 
 
 @pytest.mark.parametrize("failure", [5, 0.5, float("nan")])
 def test_no_probability_is_more_than_one(failure: float) -> None:
-    with pytest.raises(pf.InputError, match=r"is log2 of a probability, which is 0 at most; give log2 of it, as -40$"):
+    with rejects(pf.InputError, "0", "-40"):
         PROGRAMS["sum"].simulate(MACHINES[0], max_failure=failure)
 
 

@@ -15,6 +15,7 @@ import polyfabric as pf
 import pytest
 from polyfabric.models.forest import Ensemble, Grid, Tree
 from polyfabric.models.scikit import SUPPORTED
+from rejects import rejects
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -103,7 +104,7 @@ def test_probabilities_are_the_models() -> None:
         model, seen, unseen = fitted(make_pipeline(StandardScaler(), LogisticRegression()), data)
         found = pf.from_sklearn(model, seen, batch=4).predict_proba(unseen[:4])
         np.testing.assert_allclose(found, model.predict_proba(unseen[:4]), atol=1e-5)
-    with pytest.raises(pf.InputError, match="gives no probabilities; use predictions"):
+    with pytest.raises(pf.InputError):
         pf.from_sklearn(fitted(LinearSVC(), IRIS)[0], IRIS[0]).predict_proba(IRIS[0][:1])
 
 
@@ -292,14 +293,14 @@ def test_the_example_runs() -> None:
 def test_rows_beyond_those_that_a_model_was_read_with_are_refused_with_what_takes_them() -> None:
     far = [[100.0, 2.0, 3.0, 4.0]]
     model, seen, _ = fitted(LogisticRegression(max_iter=500), IRIS)
-    with pytest.raises(pf.InputError, match=r"feature 0 of row 1 is 100, .* read it again with rows that reach as far"):
+    with rejects(pf.InputError, "0", "1", "100"):
         pf.from_sklearn(model, seen, batch=2).predict([seen[0], *far])
     again = pf.from_sklearn(model, np.vstack([seen, far]))
     assert again.predict(far) == model.predict(far)
 
     led = [[12.0, 0.0, 14.0, 5.0]]
     model, seen, _ = fitted(MLPClassifier((8,), activation="tanh", max_iter=800, random_state=0), IRIS)
-    with pytest.raises(pf.InputError, match=r"row 0 leads an activation to .* or with a larger margin="):
+    with rejects(pf.InputError, "0"):
         pf.from_sklearn(model, seen).predict(led)
     for taken in (pf.from_sklearn(model, seen, margin=3, degree=31), pf.from_sklearn(model, np.vstack([seen, led]))):
         assert taken.predict(led) == model.predict(led)
@@ -314,7 +315,7 @@ def test_of_a_search_the_best_is_taken() -> None:
         GridSearchCV(LogisticRegression(), {"C": [1.0]}),
         GridSearchCV(LogisticRegression(max_iter=500), {"C": [1.0]}, refit=False).fit(*IRIS),
     ):
-        with pytest.raises(pf.ProgramError, match="train it first, with refit=True"):
+        with rejects(pf.ProgramError, "refit=True"):
             pf.from_sklearn(unfitted, seen)
 
 
@@ -345,7 +346,7 @@ def test_what_is_not_computed_is_refused_with_what_is(unfitted: Any, remedy: str
 def test_a_classifier_of_several_targets_is_refused(unfitted: Any) -> None:
     rows, labels = IRIS
     model, seen, _ = fitted(unfitted, (rows, np.stack([labels > 0, labels > 1], axis=1)))
-    with pytest.raises(pf.ProgramError, match="was fitted on several targets at once; fit one model a target"):
+    with pytest.raises(pf.ProgramError):
         pf.from_sklearn(model, seen)
 
 
@@ -358,52 +359,52 @@ def test_every_model_named_as_a_remedy_is_supported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "values"),
     [
-        ({"bits": 0}, 'bits=0; give an integer from 1 to 16, or "exact"'),
-        ({"bits": 40}, "bits=40; give an integer from 1 to 16"),
-        ({"value_bits": 99}, "value_bits=99; give an integer from 1 to 24"),
-        ({"batch": 2}, "batch=2; trees take one row an execution"),
+        ({"bits": 0}, ("bits=0", "1", "16", '"exact"')),
+        ({"bits": 40}, ("bits=40", "1", "16")),
+        ({"value_bits": 99}, ("value_bits=99", "1", "24")),
+        ({"batch": 2}, ("batch=2",)),
     ],
 )
-def test_options_of_trees_are_checked(options: dict[str, Any], message: str) -> None:
+def test_options_of_trees_are_checked(options: dict[str, Any], values: tuple[str, ...]) -> None:
     model, seen, _ = fitted(DecisionTreeClassifier(max_depth=2), IRIS)
-    with pytest.raises(pf.InputError, match=message):
+    with rejects(pf.InputError, *values):
         pf.from_sklearn(model, seen, **options)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "values"),
     [
-        ({"degree": 1}, "degree=1; give an integer from 2 to 255"),
-        ({"margin": 0.5}, "margin=0.5; give a number from 1"),
-        ({"batch": 0}, "batch=0; give an integer from 1"),
+        ({"degree": 1}, ("degree=1", "2", "255")),
+        ({"margin": 0.5}, ("margin=0.5", "1")),
+        ({"batch": 0}, ("batch=0", "1")),
     ],
 )
-def test_options_of_networks_are_checked(options: dict[str, Any], message: str) -> None:
+def test_options_of_networks_are_checked(options: dict[str, Any], values: tuple[str, ...]) -> None:
     model, seen, _ = fitted(LogisticRegression(max_iter=500), IRIS)
-    with pytest.raises(pf.InputError, match=message):
+    with rejects(pf.InputError, *values):
         pf.from_sklearn(model, seen, **options)
 
 
 def test_rows_that_do_not_fit_are_refused() -> None:
     model, seen, _ = fitted(LogisticRegression(max_iter=500), IRIS)
     encrypted = pf.from_sklearn(model, seen)
-    with pytest.raises(pf.InputError, match="the model takes rows x 4 features"):
+    with rejects(pf.InputError, "4"):
         encrypted.predict([[1.0, 2.0, 3.0]])
-    with pytest.raises(pf.InputError, match="row 0 holds a value that is missing"):
+    with rejects(pf.InputError, "0"):
         encrypted.predict([[1.0, 2.0, 3.0, np.nan]])
-    with pytest.raises(pf.InputError, match="the rows have 3 columns, but LogisticRegression was fitted on 4"):
+    with rejects(pf.InputError, "3", "LogisticRegression", "4"):
         pf.from_sklearn(model, seen[:, :3])
-    with pytest.raises(pf.InputError, match=r"LogisticRegression is not fitted; call fit\(X, y\) first"):
+    with rejects(pf.InputError, "LogisticRegression"):
         pf.from_sklearn(LogisticRegression(), seen)
-    with pytest.raises(pf.InputError, match="has no predict"):
+    with pytest.raises(pf.InputError):
         pf.from_sklearn(StandardScaler().fit(seen), seen)
 
 
 def test_an_initial_estimator_that_is_not_constant_is_refused() -> None:
     model, seen, _ = fitted(GradientBoostingRegressor(n_estimators=2, max_depth=2, init=LinearRegression()), DIABETES)
-    with pytest.raises(pf.ProgramError, match="train it with constant initial predictions"):
+    with pytest.raises(pf.ProgramError):
         pf.from_sklearn(model, seen)
 
 
@@ -540,7 +541,7 @@ def test_what_the_package_does_not_evaluate_itself_is_refused() -> None:
         ),
         node("Unknown", ["scores"], ["y"], domain="ai.onnx.ml"),
     ]
-    with pytest.raises(pf.ProgramError, match=r"operator 'Unknown'.*; export it with operators of ONNX alone"):
+    with rejects(pf.ProgramError, "'Unknown'"):
         pf.from_onnx(onnx_model(nodes, {}, (2,), ["label", "y"]), np.eye(2))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import operator
-import re
 
 import numpy as np
 import polyfabric as pf
 import pytest
+from rejects import rejects
 
-HERE = r"(tests/python/)?test_numpy_calls\.py:\d+: "
 KINDS = {"real": pf.Real.bounded(4).vector(4), "residue": pf.Mod(65537).vector(4), "integer": pf.Int(0, 3).vector(4)}
 
 
@@ -78,39 +77,28 @@ def test_functions_of_the_language_go_by_numpys_names_too(kind):
     program.plan(security=0)
 
 
-CHEBYSHEV = r"approximate it on an interval that holds the values, as pf\.chebyshev\(x, np\.{}, 15, \(-4, 4\)\)"
-LOOKUP = r"tabulate it, as pf\.lookup\(x, lambda v: \.\.\.\), with an integer for every value of x"
-
-
 @pytest.mark.parametrize(
-    ("kind", "call", "name", "remedy"),
+    ("kind", "call", "values"),
     [
-        ("real", np.sin, "sin", CHEBYSHEV.format("sin")),
-        ("real", np.exp, "exp", CHEBYSHEV.format("exp")),
-        ("real", lambda x: np.sum(x, where=[True] * 4), "sum", r"write x\.sum\(\)"),
-        ("integer", lambda x: np.sum(x, axis=0), "sum", r"write x\.sum\(\)"),
-        ("real", np.add.reduce, r"add\.reduce", r"write x\.sum\(\)"),
-        ("real", np.std, "std", r"approximate it .*, as pf\.chebyshev\(x\.var\(\), np\.sqrt, 31, .*"),
-        ("real", np.median, "median", r"CKKS has sums, .*"),
-        ("real", lambda x: np.inner(x, x), "inner", r"write pf\.dot\(x, y\)"),
-        ("real", lambda x: np.concatenate([x, x], axis=1), "concatenate", r"write pf\.concat\(x, y\)"),
-        ("real", lambda x: np.add(x, 1, where=[True] * 4), "add", r"write x \+ y"),
-        ("residue", np.sin, "sin", r"BGV has sums, products and powers: .* pf\.polynomial\(x, coefficients\)"),
-        ("integer", np.sin, "sin", LOOKUP),
-        ("integer", lambda x: np.clip(x, 2, 5, dtype=int), "clip", r"write pf\.minimum\(pf\.maximum\(x, 2\), 5\)"),
-        (
-            "integer",
-            lambda x: np.maximum(x, 1, where=[True] * 4),
-            "maximum",
-            r"write pf\.maximum\(x, y\)",
-        ),
+        ("real", np.sin, ("sin", "(-4, 4)")),
+        ("real", np.exp, ("exp", "(-4, 4)")),
+        ("real", lambda x: np.sum(x, where=[True] * 4), ("sum",)),
+        ("integer", lambda x: np.sum(x, axis=0), ("sum",)),
+        ("real", np.add.reduce, ("add.reduce",)),
+        ("real", np.std, ("std",)),
+        ("real", np.median, ("median", "CKKS")),
+        ("real", lambda x: np.inner(x, x), ("inner",)),
+        ("real", lambda x: np.concatenate([x, x], axis=1), ("concatenate",)),
+        ("real", lambda x: np.add(x, 1, where=[True] * 4), ("add",)),
+        ("residue", np.sin, ("sin", "BGV")),
+        ("integer", np.sin, ("sin",)),
+        ("integer", lambda x: np.clip(x, 2, 5, dtype=int), ("clip", "2", "5")),
+        ("integer", lambda x: np.maximum(x, 1, where=[True] * 4), ("maximum",)),
     ],
 )
-def test_a_function_of_numpy_is_refused_by_its_name(kind, call, name, remedy):
-    with pytest.raises(pf.ProgramError) as caught:
+def test_a_function_of_numpy_is_refused_by_its_name(kind, call, values):
+    with rejects(pf.ProgramError, "test_numpy_calls.py", *values):
         traced(kind, lambda x: call(x))
-    expected = HERE + rf"numpy's {name} does not compute on encrypted values; {remedy}"
-    assert re.fullmatch(expected, str(caught.value)), str(caught.value)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -120,7 +108,7 @@ def test_an_array_of_numbers_takes_no_encrypted_value(kind):
         total += x
         return total
 
-    with pytest.raises(pf.ProgramError, match=r"numpy's add does not put an encrypted value into an array of numbers"):
+    with rejects(pf.ProgramError, "test_numpy_calls.py", "add"):
         traced(kind, added)
 
 
@@ -141,7 +129,7 @@ def test_the_remedies_work():
 
 def test_keys_are_of_a_plan():
     for wrong in (5, None):
-        with pytest.raises(pf.InputError, match=r"Keys\.generate takes the plan of a program, .* done\.plan, or"):
+        with rejects(pf.InputError, "Keys.generate"):
             pf.Keys.generate(wrong)
     done = traced("real", lambda x: x * x).run({"x": [0.5, 0, 0, 0]})
     assert pf.Keys.generate(done.plan).parameters.name == done.parameters
@@ -161,5 +149,5 @@ def test_numpys_divisions_of_small_integers_are_those_of_the_operators() -> None
     found = traced("integer", lambda x: {call.__name__: call(x, 2) for call in calls})(x=values)
     assert found == {call.__name__: call(values, 2).tolist() for call in calls}
     for divide in (lambda x: np.true_divide(x, 2), lambda x: np.array([1, 1, 1, 1]) / x):
-        with pytest.raises(pf.ProgramError, match=r"is no integer; use // and %$"):
+        with rejects(pf.ProgramError, "test_numpy_calls.py"):
             traced("integer", divide)

@@ -18,6 +18,7 @@ from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.language.slots import SlotValue
 from polyfabric.machines import load
+from rejects import rejects
 from test_osiris_networks import folded
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -78,7 +79,7 @@ def test_a_bootstrap_of_fewer_slots_is_told_what_fits():
         pf.ProgramError, match="a value that repeats after 48 slots; give a power of two up to the 2048"
     ):
         traced(2048, 48)
-    with pytest.raises(pf.ProgramError, match="does not repeat after 64 slots, as zeros lie behind its end"):
+    with rejects(pf.ProgramError, "64"):
         traced(64, 64)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
+from rejects import rejects
 
 
 @pf.program(ours=pf.UInt(8), theirs=pf.Int(0, 3).vector(3))
@@ -52,7 +53,7 @@ def test_two_encrypt_for_a_third(scheme: str, tmp_path: Any) -> None:
                 np.testing.assert_allclose(answer[name], value, atol=1e-5)
             else:
                 assert answer[name] == value, name
-    with pytest.raises(pf.InputError, match="both have 'ours'; let one encrypt it"):
+    with rejects(pf.InputError, "'ours'"):
         request | pf.Ciphertexts.from_bytes(ours)
 
 
@@ -67,7 +68,7 @@ def test_who_has_the_key_encrypts_its_own_part(scheme: str) -> None:
         np.testing.assert_allclose(answer[name], value, atol=1e-5)
     # Where nobody else encrypts, an input is missing.
     alone = pf.Client(pf.Specification.of(program))
-    with pytest.raises(pf.InputError, match=r"input 'theirs' is missing; give it .*"):
+    with rejects(pf.InputError, "'theirs'"):
         alone.encrypt({"ours": inputs["ours"]})
 
 
@@ -89,13 +90,13 @@ def test_a_server_of_tfhe_that_is_not_told_refuses() -> None:
     spec = pf.Specification.of(program, public=True)
     client = pf.Client(spec)
     request = pf.Encryptor(spec, client.public_key).encrypt(inputs)
-    with pytest.raises(pf.FileError, match=r"whose noise elements was not planned for; .* \(--public\)"):
+    with rejects(pf.FileError, "elements", "--public"):
         pf.Server(program, client.evaluation_key).execute(request)
     # Of another client, and in the place of a result.
     other = pf.Encryptor(spec, pf.Client(spec).public_key).encrypt(inputs)
     with pytest.raises(pf.FileError, match="key generation"):
         pf.Server(program, client.evaluation_key, public=True).execute(other)
-    with pytest.raises(pf.FileError, match="bring the file that was written for this program"):
+    with pytest.raises(pf.FileError, match="program"):
         client.decrypt(pf.Ciphertexts({"more": request.parts["ours"], "turned": request.parts["theirs"]}, ".out.ct"))
 
 
@@ -163,7 +164,7 @@ def test_a_public_key_of_another_set_is_told() -> None:
     program, inputs = CASES["tfhe"]
     other = pf.Client(pf.Specification.of(program, "polyfabric-integers-4-t64", public=True))
     spec = pf.Specification.of(pf.program("bit", x=pf.Bool)(lambda x: ~x), public=True)
-    with pytest.raises(pf.InputError, match="the public key is of parameter set polyfabric-integers-4-t64"):
+    with rejects(pf.InputError, "polyfabric-integers-4-t64"):
         pf.Encryptor(spec, other.public_key)
-    with pytest.raises(pf.InputError, match="no input 'mine'"):
+    with rejects(pf.InputError, "'mine'"):
         pf.Encryptor(other.specification, other.public_key).encrypt({**inputs, "mine": 1})

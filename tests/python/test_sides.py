@@ -16,6 +16,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from polyfabric.schemes import slots
+from rejects import rejects
 
 SECRET_WEIGHTS = [3, -1, 2]
 
@@ -80,7 +81,7 @@ def test_keys_of_another_scheme_are_told(scheme: str, other: str, sides: Any, tm
 def test_a_broken_promise_is_told_by_who_has_the_program() -> None:
     """As documented: a client, which has no program, encrypts the input, and other numbers are decrypted."""
     program = pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup((x * 3).assume(pf.Int(0, 9)), lambda v: v))
-    with pytest.raises(pf.InputError, match="widen the promised range"):
+    with pytest.raises(pf.InputError):
         program.run({"x": 7})
     client = pf.Client(pf.Specification.of(program))
     server = pf.Server(program, client.evaluation_key)
@@ -204,7 +205,7 @@ def test_keys_that_do_not_fit_the_memory_are_not_made(sides: Any, monkeypatch: p
     client = pf.Client.from_bytes(specification, sides["ckks"][0].to_bytes())
     monkeypatch.setattr(slots, "available_bytes", lambda: 1 << 16)
     for make in (client.make_evaluation_key, lambda: pf.Client(specification)):
-        with pytest.raises(pf.RunError, match=r"reals: its switching keys take .* but 64\.0 KiB are left"):
+        with rejects(pf.RunError, "reals", "64.0 KiB"):
             make()
 
 
@@ -214,16 +215,16 @@ def test_ciphertexts_of_another_program_client_or_direction_are_refused(sides: A
     same_types = pf.program("elements", x=pf.Int(0, 3).vector(3), n=pf.UInt(6), t=pf.Text(2))(
         lambda x, n, t: {"score": pf.lookup(pf.dot([2, -1, 3], x), abs), "more": n + 1, "same": t == "ab"}
     )
-    with pytest.raises(pf.FileError, match="bring the file that was written for this program"):
+    with pytest.raises(pf.FileError, match="program"):
         server.execute(pf.Client(pf.Specification.of(same_types)).encrypt(inputs))
     with pytest.raises(pf.FileError, match="key generation"):
         server.execute(pf.Client(client.specification).encrypt(inputs))
     request = client.encrypt(inputs)
-    with pytest.raises(pf.InputError, match="give what the server answered"):
+    with pytest.raises(pf.InputError, match="inputs"):
         client.decrypt(request)
-    with pytest.raises(pf.InputError, match="give what the client encrypted"):
+    with pytest.raises(pf.InputError, match="outputs"):
         server.execute(pf.Ciphertexts(request.parts, ".out.ct"))
-    with pytest.raises(pf.FileError, match="bring the file that was written for this program"):
+    with pytest.raises(pf.FileError, match="program"):
         client.decrypt(pf.Ciphertexts({"score": request.parts["x"]}, ".out.ct"))
 
 
@@ -240,7 +241,7 @@ def test_damaged_and_foreign_bytes_are_refused(sides: Any) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.in.ct", bytes(1 << 20))
-    with pytest.raises(pf.FileError, match="their archive is compressed"):
+    with rejects(pf.FileError, "compressed"):
         pf.Ciphertexts.from_bytes(buffer.getvalue())
     with pytest.raises(pf.FileError, match="bytes in memory"):
         pf.Server(elements, pf.EvaluationKey.from_bytes(b"no key"))
@@ -251,7 +252,7 @@ def test_damaged_and_foreign_bytes_are_refused(sides: Any) -> None:
     ):
         with pytest.raises(pf.FileError, match="get it"):
             pf.Specification.from_bytes(data)
-    with pytest.raises(pf.FileError, match="update the older side"):
+    with pytest.raises(pf.FileError, match="version"):
         pf.Specification.from_bytes(b'{"format": "polyfabric-specification", "version": 3}')
 
 
@@ -261,7 +262,7 @@ def test_wrong_kinds_are_told(sides: Any) -> None:
         pf.Client(elements)  # type: ignore[arg-type]
     with pytest.raises(pf.InputError, match=r"take client\.evaluation_key"):
         pf.Server(elements, client)  # type: ignore[arg-type]
-    with pytest.raises(pf.InputError, match=r"decorate it with @pf\.program"):
+    with rejects(pf.InputError, "@pf.program"):
         pf.Specification.of(len)  # type: ignore[arg-type]
 
 
@@ -269,12 +270,12 @@ def test_bytes_and_folders_of_the_other_direction_are_told(sides: Any, tmp_path:
     (client, server), (_, inputs) = sides["ckks"], CASES["ckks"]
     request = client.encrypt(inputs)
     answer = server.execute(request)
-    with pytest.raises(pf.InputError, match=r"a request is bytes; give pf.Ciphertexts \(pf.Ciphertexts.from_bytes"):
+    with rejects(pf.InputError, "bytes", "pf.Ciphertexts"):
         server.execute(request.to_bytes())
-    with pytest.raises(pf.InputError, match=r"an answer is bytes; give pf\.Ciphertexts"):
+    with rejects(pf.InputError, "bytes", "pf.Ciphertexts"):
         client.decrypt(answer.to_bytes())
     answer.save(tmp_path)
-    with pytest.raises(pf.FileError, match="it has outputs and no inputs; load them with outputs=True"):
+    with rejects(pf.FileError, "outputs=True"):
         pf.Ciphertexts.load(tmp_path)
     found = client.decrypt(pf.Ciphertexts.load(tmp_path, outputs=True))
     np.testing.assert_allclose(found["result"], client.decrypt(answer)["result"])
@@ -324,7 +325,7 @@ def test_a_hook_that_cannot_be_called_is_refused_before_the_work(scheme: str, si
         lambda: server.execute(request, progress=wrong, cancel=threading.Event()),
         lambda: pf.Client(client.specification).make_evaluation_key(wrong),
     ):
-        with pytest.raises(pf.InputError, match="progress=5 is nothing to be called; give a function"):
+        with rejects(pf.InputError, "progress=5"):
             refused()
 
 
@@ -360,9 +361,9 @@ def test_a_store_keeps_no_more_in_memory_than_it_may(tmp_path: Any) -> None:
         answer = store.server(name).execute(client.encrypt({"x": [0.5] * 4}))
         np.testing.assert_allclose(client.decrypt(answer)["result"], [0.75] * 4, atol=1e-6)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.server.key" for name in clients]
-    with pytest.raises(pf.InputError, match="send its evaluation key first"):
+    with rejects(pf.InputError, "'mallory'"):
         store.server("mallory")
-    with pytest.raises(pf.InputError, match="choose such a name"):
+    with rejects(pf.InputError, "'../ada'"):
         store.server("../ada")
     # A key that does not serve the program does not take the place of one that does.
     with pytest.raises(pf.Error):
@@ -419,7 +420,7 @@ def test_two_stores_on_one_folder_serve_the_last_key(tmp_path: Any) -> None:
         np.testing.assert_allclose(new.decrypt(answer)["result"], [0.75] * 4, atol=1e-6)
     # A client whose file is gone has no key any more.
     (tmp_path / "ada.server.key").unlink()
-    with pytest.raises(pf.InputError, match="send its evaluation key first"):
+    with rejects(pf.InputError, "'ada'"):
         other.server("ada")
 
 
@@ -493,7 +494,7 @@ def test_a_key_is_not_saved_over_another(tmp_path: Any) -> None:
     client, other = (pf.Client(pf.Specification.of(elements)) for _ in range(2))
     client.save(path)
     client.save(path)
-    with pytest.raises(pf.FileError, match=r"client\.key: there is another key, .*; name another path$"):
+    with rejects(pf.FileError, "client.key"):
         other.save(path)
     assert path.read_bytes() == client.to_bytes()
 

@@ -285,7 +285,7 @@ def test_a_set_with_which_a_program_fails_too_often_is_refused_unless_that_is_ac
 def test_what_has_no_slots_says_so(kind, function, message):
     with pytest.raises(pf.ProgramError, match=message):
         pf.program(x=kind)(function)
-    with pytest.raises(pf.ProgramError, match="declare 4 numbers"):
+    with rejects(pf.ProgramError, "4"):
         pf.Mod(2).vector(4)
 
 
@@ -540,7 +540,7 @@ def test_a_set_without_bootstrapping_says_so():
     def refreshed(x):
         return x.bootstrap()
 
-    with pytest.raises(pf.Error, match="choose a set that has"):
+    with pytest.raises(pf.Error, match="bootstrapping"):
         refreshed.run({"x": np.zeros(64)}, parameters="toy-10")
 
 
@@ -569,7 +569,7 @@ def test_bootstrapping_keys_come_back_from_their_files(parameters, tmp_path):
     # Keys of a program that does not bootstrap are told before anything is encrypted.
     squared = pf.program(x=pf.Real.vector(16))(lambda x: x * x)
     fewer = squared.run({"x": x}, parameters=parameters).keys
-    with pytest.raises(pf.InputError, match="make the keys for this program as it is executed"):
+    with rejects(pf.InputError, "%1"):
         refreshed.run({"x": x}, keys=fewer)
 
 
@@ -605,7 +605,7 @@ def test_keys_come_back_from_their_files(scheme, tmp_path):
     assert keys.parameters.name == done.parameters
     assert squared.run({"x": x}, keys=keys).correct
     other = "bgv" if scheme == "ckks" else "ckks"
-    with pytest.raises(pf.FileError, match="and the program is of"):
+    with rejects(pf.FileError, scheme.upper(), other.upper()):
         pf.Keys.load(tmp_path, other)
 
 
@@ -662,30 +662,24 @@ def test_noise_for_others_has_the_deviation_that_the_page_on_ckks_says(kind, sha
 
 
 @pytest.mark.parametrize(
-    ("kind", "flood", "message"),
+    ("kind", "flood", "values"),
     [
-        (pf.Real, -1.0, "flood=-1.0; give the deviation"),
-        (pf.Real, math.nan, "flood=nan; give the deviation"),
-        (pf.Real, 1e-30, r"flood=1e-30; .* from [\d.]+e-\d+ to \d.* or 0 for none"),
-        (pf.Mod(65537), 0.5, "what BGV decrypts has none in it: leave it out"),
+        (pf.Real, -1.0, ("flood=-1.0",)),
+        (pf.Real, math.nan, ("flood=nan",)),
+        (pf.Real, 1e-30, ("flood=1e-30", "0")),
+        (pf.Mod(65537), 0.5, ("BGV",)),
     ],
 )
-def test_noise_that_is_none_is_refused(kind, flood, message):
+def test_noise_that_is_none_is_refused(kind, flood, values):
     program = pf.program(x=kind)(lambda x: x + 1)
-    with pytest.raises(pf.Error, match=message):
+    with rejects(pf.Error, *values):
         program.run({"x": 1}, flood=flood)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "message"),
-    [
-        (pf.Real, "bgv-2p13-218", "bgv-2p13-218 is of BGV, and the program of CKKS; give one of CKKS"),
-        (pf.Mod(65537), "ckks-depth-1", "ckks-depth-1 is of CKKS, and the program of BGV; give one of BGV"),
-    ],
-)
-def test_a_named_set_of_the_other_scheme(kind, name, message):
+@pytest.mark.parametrize(("kind", "name"), [(pf.Real, "bgv-2p13-218"), (pf.Mod(65537), "ckks-depth-1")])
+def test_a_named_set_of_the_other_scheme(kind, name):
     same = pf.program(x=kind.vector(8))(lambda x: -x)
-    with pytest.raises(pf.ParameterError, match=message):
+    with rejects(pf.ParameterError, name, "BGV", "CKKS"):
         same.cost(parameters=name)
 
 
@@ -699,7 +693,7 @@ def test_what_by_its_bound_is_all_error_runs_where_errors_are_measured():
     x = np.linspace(-1, 1, 64)
     bound = plan(faint(0.5), "toy-10", security=0).bounds()["result"]
     program = faint(0.9 * bound)
-    with pytest.raises(pf.NoiseError, match=r"nothing would be left of output \"result\".* measure=True \(--measure\)"):
+    with rejects(pf.NoiseError, '"result"', "measure=True"):
         program.run({"x": x}, parameters="toy-10")
     done = program.run({"x": x}, parameters="toy-10", measure=True)
     assert done.verdict == {"result": "bound says nothing"}
@@ -725,7 +719,7 @@ def test_numbers_that_are_smaller_than_their_error_are_not_correct():
 
 
 def test_a_step_is_not_measured(tmp_path):
-    with pytest.raises(pf.InputError, match="measure=True is of a whole run, which has all keys; leave it out of a st"):
+    with rejects(pf.InputError, "measure=True"):
         faint(0.5).make_keys(tmp_path, parameters="toy-10", measure=True)
     assert list(tmp_path.iterdir()) == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polyfabric as pf
 import pytest
+from rejects import rejects
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*bits of security:UserWarning")
 
@@ -48,7 +49,7 @@ def test_what_is_put_at_a_level_stays_there_and_is_told_what_helps():
     def low(x):
         return pf.sum_slots(x.at_level(0))
 
-    with pytest.raises(pf.NoiseError, match=r"would wrap around; .* higher level with \.at_level"):
+    with rejects(pf.NoiseError, ".at_level"):
         low.run({"x": np.ones(4096)})
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polyfabric as pf
 import pytest
+from rejects import rejects
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -95,10 +96,10 @@ def test_python_takes_the_fields_of_a_file(tmp_path):
     for parameters in (None, own):
         with pytest.warns(pf.SecurityWarning):
             assert squared.run({"x": X}, keys=keys, parameters=parameters).correct
-    with pytest.raises(pf.InputError, match="the keys are of parameter set small, not toy-10; name that set"):
+    with rejects(pf.InputError, "small", "toy-10"):
         squared.run({"x": X}, keys=keys, parameters="toy-10")
     other = pf.SlotParameters.of("ckks", **{**SMALL, "noise_std": 3.3})
-    with pytest.raises(pf.InputError, match="the keys are of parameter set small, not small"):
+    with rejects(pf.InputError, "small"):
         squared.run({"x": X}, keys=keys, parameters=other)
 
 

@@ -73,7 +73,7 @@ def test_vectors_and_rows_are_put_together(kind: Any) -> None:
 def test_vectors_of_different_lengths_do_not_combine(kind: Any) -> None:
     """The shorter one was filled with zeros, where numpy refuses, or takes one number for all."""
     for body in (lambda x: x + x[:3], lambda x: x[:1] * x, lambda x: pf.dot(x, x[1:])):
-        with pytest.raises(pf.ProgramError, match=r"do not combine; give them one length, as [xy] \+ [xy]\[:\d\]"):
+        with pytest.raises(pf.ProgramError):
             pf.program(x=kind.vector(5))(body)
 
 

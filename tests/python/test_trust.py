@@ -19,6 +19,7 @@ from damage import flipped as flipped_bytes
 from polyfabric import parameters
 from polyfabric.reports.units import security
 from polyfabric.schemes.elements import ElementPlan
+from rejects import rejects
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,7 +68,7 @@ def test_bits_of_a_bgv_result(tmp_path: Path) -> None:
     for byte in [size // 2, size - 1000, size - 33, size - size // 3]:
         shutil.copy(kept, tmp_path / "result.out.ct")
         flipped(tmp_path / "result.out.ct", byte, 3)
-        with pytest.raises(pf.Error, match=r"by the plan they are at most 2\^|a residue is not below its modulus"):
+        with pytest.raises(pf.Error, match=r"plan|modulus"):
             squares.decrypt(tmp_path)
 
 
@@ -81,7 +82,7 @@ def test_bits_of_a_ckks_result(tmp_path: Path) -> None:
     for byte in [size // 2, size - 1000, size - 33, size - size // 3]:
         shutil.copy(kept, tmp_path / "result.out.ct")
         flipped(tmp_path / "result.out.ct", byte, 2)
-        with pytest.raises(pf.Error, match=r"and by the plan it is at most|a residue is not below its modulus"):
+        with pytest.raises(pf.Error, match=r"plan|modulus"):
             scaled.decrypt(tmp_path)
 
 
@@ -97,7 +98,7 @@ def test_bits_of_a_tfhe_result(tmp_path: Path) -> None:
     for byte, bit in [(-33, 2), (-33, 6)]:
         shutil.copy(kept, path)
         flipped(path, path.stat().st_size + byte, bit)
-        with pytest.raises(pf.Error, match="the ciphertext was damaged or altered"):
+        with pytest.raises(pf.Error, match="damaged"):
             turned.decrypt(tmp_path, max_failure=0.0)
     # Bit 31 is half of the torus, three whole steps: another value that the program may give. Encryption hides, it does not sign.
     shutil.copy(kept, path)
@@ -110,7 +111,7 @@ def test_ciphertexts_of_another_program_or_step(tmp_path: Path) -> None:
     squares.encrypt({"x": VALUES}, tmp_path / "squares")
     squares.execute(tmp_path / "squares")
     shutil.copytree(tmp_path / "squares", tmp_path / "other")
-    with pytest.raises(pf.Error, match=r"of program squares .*, but .* of program others .* is needed"):
+    with rejects(pf.Error, "squares", "others"):
         others.decrypt(tmp_path / "other")
     shutil.copy(tmp_path / "other" / "x.in.ct", tmp_path / "other" / "result.out.ct")
     with pytest.raises(pf.Error, match=r'it is input "x" of program squares .*, but output "result"'):
@@ -131,7 +132,7 @@ def test_a_forked_child_computes(scheme: str) -> None:
 
 
 def test_failure_probability_is_2_to_the_minus_128_unless_more_is_accepted() -> None:
-    with pytest.raises(pf.NoiseError, match=r"more than 2\^-128.0.*accept this with max_failure \(--max-failure\)"):
+    with rejects(pf.NoiseError, "2^-128.0"):
         wide.cost("strix-II")
     report = wide.cost("strix-II", max_failure=-10).to_dict()
     assert -128 < report["noise"]["log2_failure"] < -10
@@ -191,14 +192,14 @@ def test_circuit_privacy_without_room_is_refused() -> None:
         pf.NoiseError, match=r"no default parameter set .*hides with 59 bits .* bits fit\); ask for fewer"
     ):
         weighed.cost(circuit_privacy=59)
-    with pytest.raises(pf.InputError, match=r"circuit_privacy='much' is no number"):
+    with rejects(pf.InputError, "circuit_privacy='much'"):
         weighed.run({"x": [1, 3]}, circuit_privacy="much")  # type: ignore[arg-type]
     # A server is not told that its key is another program's.
     key = pf.Client(pf.Specification.of(weighed)).evaluation_key
     for bits, words in ((-1, "-1 bits of circuit privacy are not to be had; ask for 0 to 60"), ("much", "as 10")):
         with pytest.raises(pf.InputError, match=f"{words}$"):
             pf.Server(weighed, key, circuit_privacy=bits)  # type: ignore[arg-type]
-    with pytest.raises(pf.InputError, match=r"circuit_privacy=4 \(--circuit-privacy\) is for programs of TFHE"):
+    with rejects(pf.InputError, "circuit_privacy=4", "TFHE"):
         pf.Specification.of(squares, circuit_privacy=4)
 
 

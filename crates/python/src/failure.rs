@@ -49,7 +49,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// An error of the given kind; its text is `error`'s, followed by those of its sources it does not repeat.
+    /// An error of the given kind, with the text of `error`.
     pub fn new(kind: Kind, error: impl Display) -> Self {
         Self { kind, message: error.to_string() }
     }
