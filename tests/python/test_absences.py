@@ -178,8 +178,9 @@ def of_width(bits: int, lo: int, hi: int) -> dict[str, Callable[[Any, Any], Any]
     size = -(-bits // 8)
 
     def within(function: Callable[[int, int], int]) -> Callable[[Values, Values], Values]:
-        """The results, and where they were beyond the type."""
-        return lambda x, y: each(function)(x, y) + [not lo <= end <= hi for end in each(function)(x, y)]
+        """The results, and where they were beyond the type; those of truth values count, and are beyond none."""
+        counts = (lo, hi) == (0, 1)
+        return lambda x, y: each(function)(x, y) + [not (counts or lo <= end <= hi) for end in each(function)(x, y)]
 
     def turned(a: int, left: int) -> int:
         of = a % (1 << bits)

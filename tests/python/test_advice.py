@@ -119,7 +119,7 @@ def test_integers_next_to_values_of_a_few_bits(kind: Any, small: Any) -> None:
         assert computed(kinds, code, {"x": x, "y": y}) == (x > y), code
 
 
-@pytest.mark.parametrize("kind", [pf.UInt(1), pf.UInt(8), pf.UInt(16)], ids=repr)
+@pytest.mark.parametrize("kind", [pf.UInt(2), pf.UInt(8), pf.UInt(16)], ids=repr)
 @pytest.mark.parametrize("other", [-1, -1000, -(1 << 20)])
 def test_negative_numbers_added_to_unsigned_ones(kind: Any, other: int) -> None:
     code = suggested({"x": kind}, f"x + {other}", "x.cast(")
@@ -323,7 +323,7 @@ def test_quotients_modulo_a_prime(divisor: Any) -> None:
 
 @pytest.mark.parametrize(
     ("x", "y"),
-    [(pf.UInt(8), pf.SInt(8)), (pf.UInt(8), pf.UInt(13)), (pf.SInt(4), pf.UInt(8)), (pf.SInt(8), pf.UInt(1))],
+    [(pf.UInt(8), pf.SInt(8)), (pf.UInt(8), pf.UInt(13)), (pf.SInt(4), pf.UInt(8)), (pf.SInt(8), pf.UInt(2))],
     ids=repr,
 )
 def test_two_integers_of_different_types(x: Any, y: Any) -> None:

@@ -138,6 +138,8 @@ def _dot(kind: IntegerType) -> str:
 def _saturating(op: str) -> Callable[[IntegerType], str]:
     def of(kind: IntegerType) -> str:
         lo, hi = kind.bounds
+        if hi == 1 and op == "+":
+            return "x | y"
         if not kind.signed:
             return f"pf.mux(x.checked_add(y)[1], {hi}, x + y)" if op == "+" else "pf.mux(x < y, 0, x - y)"
         both = f"{_cast(kind, 2 * lo)} {op} {_cast(kind, 2 * lo, name='y')}"
