@@ -12,7 +12,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from polyfabric.language import instead
-from polyfabric.language.integers import Text
+from polyfabric.language.texts import Text
 
 PUBLIC = {"pf": pf, "np": np, "functools": functools, "itertools": itertools, "operator": operator}
 

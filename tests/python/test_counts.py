@@ -156,3 +156,24 @@ def test_counts_decrypt_right() -> None:
     assert result.correct
     assert result.outputs == {"n": 3, "d": [1, 0, -1, 0], "both": 203}
     assert result.wrapped == []
+
+
+def test_a_text_has_no_arithmetic() -> None:
+    for written in (
+        lambda t: -t,
+        lambda t: abs(t),
+        lambda t: ~t,
+        lambda t: t**2,
+        lambda t: t << 1,
+        lambda t: t + 1,
+        lambda t: 1 - t,
+        lambda t: t % 2,
+        lambda t: t.sum(),
+        lambda t: pf.sum(t),
+        lambda t: t.rotate_left(1),
+    ):
+        with pytest.raises(pf.ProgramError):
+            pf.program(t=pf.Text(3))(written)
+    with pytest.raises(pf.InputError):
+        pf.program(t=pf.Text(3))(lambda t: t == "a")(t=[97, 0, 98])
+    assert pf.program(t=pf.Text(3))(lambda t: t == "a")(t=[97, 0, 0]) == {"result": 1}
