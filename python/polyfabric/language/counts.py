@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..errors import ProgramError
 from .place import refuse
 from .types import MOST_BITS, IntegerType, SInt, UInt
 
@@ -60,7 +61,7 @@ def shifted(span: Span, least: int, most: int) -> Span:
     return min(lo << least, lo << most), max(hi << least, hi << most)
 
 
-def _vast() -> Exception:
+def _vast() -> ProgramError:
     return refuse(
         f"a count goes beyond {MOST_BITS} bits, which no type holds; cast it before, as x.cast(pf.UInt(64)), to wrap at that width"
     )
