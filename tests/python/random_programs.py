@@ -66,7 +66,11 @@ TRUTH, BOOL = Kind("count"), Kind("bool")
 def declared(bits: int, signed: bool) -> Kind:
     if bits == 1 and not signed:
         return TRUTH
-    return Kind("int", -(1 << (bits - 1)), (1 << (bits - 1)) - 1, bits) if signed else Kind("int", 0, (1 << bits) - 1, bits)  # fmt: skip
+    return (
+        Kind("int", -(1 << (bits - 1)), (1 << (bits - 1)) - 1, bits)
+        if signed
+        else Kind("int", 0, (1 << bits) - 1, bits)
+    )
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,9 @@ class Writer:
     def made(self, source: str, kind: Kind, values: list[Any], *, scalar: bool) -> Node:
         name = f"v{len(self.lines)}"
         self.lines.append(f"{name} = {source}")
-        return self.add(Node(name, kind, [kind.fit(int(v)) if kind.name != "text" else v for v in values], scalar=scalar))  # fmt: skip
+        return self.add(
+            Node(name, kind, [kind.fit(int(v)) if kind.name != "text" else v for v in values], scalar=scalar)
+        )
 
     def each(self, source: str, kind: Kind, rule: Callable[..., int], *operands: Node) -> Node:
         """A value whose elements follow from those of its operands."""
@@ -181,9 +187,14 @@ class Writer:
             and (
                 own.kind == node.kind
                 or (node.kind.name == own.kind.name and node.kind.name in ("small", "count"))
-                or (node.kind.name == "int" and own.kind.name == "count" and node.kind.lo <= own.kind.lo and own.kind.hi <= node.kind.hi)
+                or (
+                    node.kind.name == "int"
+                    and own.kind.name == "count"
+                    and node.kind.lo <= own.kind.lo
+                    and own.kind.hi <= node.kind.hi
+                )
             )
-        ]  # fmt: skip
+        ]
         if fitting and self.draw.random() < 0.6:
             return self.draw.choice(fitting)
         public = Kind("count", -5, 9) if node.kind.name != "int" or wide else replace(node.kind, name="count")
@@ -195,7 +206,30 @@ class Writer:
         """An operation on integers of a declared width."""
         kind, draw = node.kind, self.draw
         wide = kind.bits > 24
-        op = draw.choice(["ring"] * 5 + ["bits"] * 2 + ["compare"] * 3 + ["extreme", "unary", "unary", "shift", "shift", "amount", "divide", "power", "bit", "zeros", "cast", "cast", "table", "checked", "residue", "mixed", "mixed"])  # fmt: skip
+        op = draw.choice(
+            ["ring"] * 5
+            + ["bits"] * 2
+            + ["compare"] * 3
+            + [
+                "extreme",
+                "unary",
+                "unary",
+                "shift",
+                "shift",
+                "amount",
+                "divide",
+                "power",
+                "bit",
+                "zeros",
+                "cast",
+                "cast",
+                "table",
+                "checked",
+                "residue",
+                "mixed",
+                "mixed",
+            ]
+        )
         if op in ("ring", "bits"):
             sign, rule = draw.choice(list((BINARY if op == "ring" else BITS).items()))
             self.infix(sign, node, self.other(node), kind, rule)
@@ -211,7 +245,9 @@ class Writer:
             prefix = draw.choice([f"pf.{name}", f"np.{name}imum"])
             self.each(f"{prefix}({node.name}, {other.name})", kind, rule, node, other)
         elif op == "unary":
-            source, rule = draw.choice([("-{}", operator.neg), ("abs({})", abs), ("~{}", operator.invert), ("+{}", operator.pos)])  # fmt: skip
+            source, rule = draw.choice(
+                [("-{}", operator.neg), ("abs({})", abs), ("~{}", operator.invert), ("+{}", operator.pos)]
+            )
             self.each(source.format(node.name), kind, rule, node)
         elif op in ("shift", "amount"):
             self.shift(node, self.unsigned() if op == "amount" else None)
@@ -230,21 +266,37 @@ class Writer:
             exponent, modulus = draw.choice([0, 1, 2, 5]), draw.randint(1, kind.hi)
             self.each(f"pow({node.name}, {exponent}, {modulus})", kind, lambda x: pow(x, exponent, modulus), node)
         elif op == "mixed" and not wide:
-            others = [own for own in self.nodes if own.kind.name == "int" and (own.scalar or node.scalar or len(own) == len(node))]  # fmt: skip
+            others = [
+                own
+                for own in self.nodes
+                if own.kind.name == "int" and (own.scalar or node.scalar or len(own) == len(node))
+            ]
             other = draw.choice(others)
             sign, rule = draw.choice(list({**BINARY, **BITS}.items()))
-            self.each(f"{node.name} {sign} {other.name}.cast({kind})", kind, lambda x, y: rule(x, kind.fit(y)), node, other)  # fmt: skip
+            self.each(
+                f"{node.name} {sign} {other.name}.cast({kind})", kind, lambda x, y: rule(x, kind.fit(y)), node, other
+            )
         elif op == "bit":
             index = draw.randrange(kind.bits)
             self.each(f"{node.name}.bit({index})", TRUTH, lambda x: x >> index & 1, node)
         elif op == "zeros":
             size = 1 << kind.bits
-            self.each(f"{node.name}.leading_zeros()", Kind("count", 0, kind.bits), lambda x: kind.bits - (x % size).bit_length(), node)  # fmt: skip
+            self.each(
+                f"{node.name}.leading_zeros()",
+                Kind("count", 0, kind.bits),
+                lambda x: kind.bits - (x % size).bit_length(),
+                node,
+            )
         elif op == "cast":
             self.cast(node)
         elif op == "table" and not kind.signed and kind.bits <= 5:
             entries = [draw.randint(-9, 300) for _ in range(draw.randint(1, 1 << kind.bits))]
-            self.each(f"pf.Table({entries}, pf.SInt(10))[{node.name}]", declared(10, True), lambda x: entries[x] if x < len(entries) else 0, node)  # fmt: skip
+            self.each(
+                f"pf.Table({entries}, pf.SInt(10))[{node.name}]",
+                declared(10, True),
+                lambda x: entries[x] if x < len(entries) else 0,
+                node,
+            )
         elif op == "checked" and not wide:
             name, rule = draw.choice([("add", operator.add), ("sub", operator.sub), ("mul", operator.mul)])
             other = self.other(node)
@@ -291,11 +343,22 @@ class Writer:
         if max(abs(kind.lo), abs(kind.hi)) > 1 << 40:
             self.cast(node)
             return
-        op = draw.choice(["ring"] * 5 + ["compare"] * 2 + ["unary", "power", "shift", "right", "cast", "extreme", "divide", "bits", "mixed", "mixed"])  # fmt: skip
+        op = draw.choice(
+            ["ring"] * 5
+            + ["compare"] * 2
+            + ["unary", "power", "shift", "right", "cast", "extreme", "divide", "bits", "mixed", "mixed"]
+        )
         other = self.other(node)
         a, b = kind, other.kind
         if op == "mixed":
-            typed = [own for own in self.nodes if own.kind.name == "int" and own.kind.lo <= a.lo and a.hi <= own.kind.hi and (own.scalar or node.scalar or len(own) == len(node))]  # fmt: skip
+            typed = [
+                own
+                for own in self.nodes
+                if own.kind.name == "int"
+                and own.kind.lo <= a.lo
+                and a.hi <= own.kind.hi
+                and (own.scalar or node.scalar or len(own) == len(node))
+            ]
             if typed:
                 other = draw.choice(typed)
                 sign, rule = draw.choice(list({**BINARY, **COMPARED}.items()))
@@ -309,7 +372,9 @@ class Writer:
             sign, rule = draw.choice(list(COMPARED.items()))
             self.infix(sign, node, other, TRUTH, rule)
         elif op == "unary":
-            source, rule, lo, hi = draw.choice([("-{}", operator.neg, -a.hi, -a.lo), ("abs({})", abs, 0, max(-a.lo, a.hi))])  # fmt: skip
+            source, rule, lo, hi = draw.choice(
+                [("-{}", operator.neg, -a.hi, -a.lo), ("abs({})", abs, 0, max(-a.lo, a.hi))]
+            )
             self.each(source.format(node.name), Kind("count", lo, hi), rule, node)
         elif op == "power":
             exponent = draw.randint(0, 3)
@@ -345,7 +410,9 @@ class Writer:
         kind, draw = node.kind, self.draw
         if kind.name == "bool" and draw.random() < 0.6:
             sign, rule = draw.choice(list(BITS.items()))
-            others = [own for own in self.nodes if own.kind == BOOL and (own.scalar or node.scalar or len(own) == len(node))]  # fmt: skip
+            others = [
+                own for own in self.nodes if own.kind == BOOL and (own.scalar or node.scalar or len(own) == len(node))
+            ]
             self.infix(sign, node, draw.choice(others), BOOL, rule)
             self.each(f"~{node.name}", BOOL, lambda x: 1 - x, node)
             return
@@ -367,10 +434,25 @@ class Writer:
             if kind.name == "small":
                 self.each(f"{node.name} {part} {by}", Kind("small", -70, 70), lambda x: rule(x, by), node)
         elif op == "lookup":
-            self.each(f"pf.lookup({node.name}, lambda v: v * v % 7 - 2)", Kind("small", -2, 4), lambda x: x * x % 7 - 2, node)  # fmt: skip
+            self.each(
+                f"pf.lookup({node.name}, lambda v: v * v % 7 - 2)", Kind("small", -2, 4), lambda x: x * x % 7 - 2, node
+            )
         elif op == "unary" and kind.name == "small":
-            source, rule = draw.choice([("-{}", operator.neg), ("abs({})", abs), ("{} ** 2", lambda x: x * x), ("pf.relu({})", lambda x: max(x, 0)), ("pf.sign({})", lambda x: 1 if x >= 0 else -1)])  # fmt: skip
-            self.each(source.format(node.name), Kind("small", -64, 64) if "2" not in source else Kind("small", 0, 5000), rule, node)  # fmt: skip
+            source, rule = draw.choice(
+                [
+                    ("-{}", operator.neg),
+                    ("abs({})", abs),
+                    ("{} ** 2", lambda x: x * x),
+                    ("pf.relu({})", lambda x: max(x, 0)),
+                    ("pf.sign({})", lambda x: 1 if x >= 0 else -1),
+                ]
+            )
+            self.each(
+                source.format(node.name),
+                Kind("small", -64, 64) if "2" not in source else Kind("small", 0, 5000),
+                rule,
+                node,
+            )
         else:
             self.cast(node)
 
@@ -385,7 +467,9 @@ class Writer:
             sign, rule = draw.choice(list(COMPARED.items()))
             self.each(f"{node.name} {sign} {other.name}", TRUTH, lambda a, b: rule(a.encode(), b.encode()), node, other)
         elif op == "part":
-            name, rule = draw.choice([("startswith", str.startswith), ("endswith", str.endswith), ("contains", operator.contains)])  # fmt: skip
+            name, rule = draw.choice(
+                [("startswith", str.startswith), ("endswith", str.endswith), ("contains", operator.contains)]
+            )
             part = draw.choice([*texts, *([Node(repr(public), node.kind, [public], scalar=True)] if public else [])])
             self.each(f"{node.name}.{name}({part.name})", TRUTH, rule, node, part)
         elif op == "choice":
@@ -398,7 +482,23 @@ class Writer:
     def vector(self, node: Node) -> None:
         """An operation on the elements of a vector."""
         draw, kind, length = self.draw, node.kind, len(node)
-        op = draw.choice(["index", "slice", "indices", "concat", "sum", "sum", "builtin", "dot", "both", "matrix", "extreme", "sort", "holds"])  # fmt: skip
+        op = draw.choice(
+            [
+                "index",
+                "slice",
+                "indices",
+                "concat",
+                "sum",
+                "sum",
+                "builtin",
+                "dot",
+                "both",
+                "matrix",
+                "extreme",
+                "sort",
+                "holds",
+            ]
+        )
         exact = kind.name != "int"
         name = "small" if kind.name in ("small", "bool") else kind.name
         if exact and max(abs(kind.lo), abs(kind.hi)) > (1 << 40 if name == "count" else 60):
@@ -465,7 +565,9 @@ class Writer:
             return
         condition = self.draw.choice(conditions)
         node = self.draw.choice(self.nodes)
-        if node.kind.name == "bool" or (node.kind.name == "small" and (condition.kind.truth or node.kind.hi - node.kind.lo > 12)):  # fmt: skip
+        if node.kind.name == "bool" or (
+            node.kind.name == "small" and (condition.kind.truth or node.kind.hi - node.kind.lo > 12)
+        ):
             return
         if node.kind.name == "text":
             if not condition.scalar:
@@ -511,7 +613,9 @@ class Writer:
         body = "".join(f"    {line}\n" for line in self.lines)
         source = f"@pf.program({types})\ndef f({', '.join(self.inputs)}):\n{body}    return {{{returned}}}\n"
         by_name = {node.name: node for node in self.nodes}
-        expected = {name: by_name[name].values[0] if by_name[name].scalar else by_name[name].values for name in sorted(outputs)}  # fmt: skip
+        expected = {
+            name: by_name[name].values[0] if by_name[name].scalar else by_name[name].values for name in sorted(outputs)
+        }
         return Written(source, {name: value for name, (_, value) in self.inputs.items()}, expected)
 
 

@@ -150,39 +150,13 @@ class Reference:
             step = self._steps[at]
             if step.op != "input":
                 operands = [_value(operand, found) for operand in step.operands]
-                found[at] = self._fitted(step, RULES[step.op](step.kind, *operands, **step.options), wrapped)
+                found[at] = _fitted(step, RULES[step.op](step.kind, *operands, **step.options), wrapped)
                 if step.op == "assume":
                     _expect_kept(step, found[at])
                 for spent in self._spent.get(at, ()):
                     del found[spent]
         outputs = {name: _written(kind, found[at]) for name, (at, kind) in self._outputs.items()}
         return outputs, list(wrapped.values())
-
-    def _fitted(self, step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped]) -> Numbers:
-        """Results as their type holds them; those that arithmetic took out of its range are added to `wrapped`."""
-        kind = step.kind
-        if kind is None:
-            return exact
-        if isinstance(kind, int):
-            return [centred(value, kind) for value in exact]
-        values = [kind.wrap(value) for value in exact]
-        if step.op in ARITHMETIC and values != exact:
-            file, line = step.location
-            places = [at for at, (value, own) in enumerate(zip(values, exact, strict=True)) if value != own]
-            first = exact[places[0]]
-            now = Wrapped(
-                location=f"{file}:{line}",
-                operation={"neg": "-"}.get(step.op, step.op),
-                type=str(kind.of(1, scalar=True)),
-                count=len(places),
-                index=places[0],
-                exact=None if isinstance(first, Vast) else first,
-                value=values[places[0]],
-            )
-            key = (now.location, now.operation, now.type)
-            before = wrapped.get(key)
-            wrapped[key] = now if before is None else Wrapped(**asdict(before) | {"count": before.count + now.count})
-        return values
 
 
 def means(*ops: str, swapped: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -253,6 +227,33 @@ def _value(operand: Any, found: Mapping[int, Numbers]) -> Any:  # noqa: ANN401 -
     if isinstance(operand, Operand):
         return found[operand.step]
     return [_value(value, found) for value in operand] if isinstance(operand, tuple) else operand
+
+
+def _fitted(step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped]) -> Numbers:
+    """Results as their type holds them; those that arithmetic took out of its range are added to `wrapped`."""
+    kind = step.kind
+    if kind is None:
+        return exact
+    if isinstance(kind, int):
+        return [centred(value, kind) for value in exact]
+    values = [kind.wrap(value) for value in exact]
+    if step.op in ARITHMETIC and values != exact:
+        file, line = step.location
+        places = [at for at, (value, own) in enumerate(zip(values, exact, strict=True)) if value != own]
+        first = exact[places[0]]
+        now = Wrapped(
+            location=f"{file}:{line}",
+            operation={"neg": "-"}.get(step.op, step.op),
+            type=str(kind.of(1, scalar=True)),
+            count=len(places),
+            index=places[0],
+            exact=None if isinstance(first, Vast) else first,
+            value=values[places[0]],
+        )
+        key = (now.location, now.operation, now.type)
+        before = wrapped.get(key)
+        wrapped[key] = now if before is None else Wrapped(**asdict(before) | {"count": before.count + now.count})
+    return values
 
 
 def _width(kind: Type | IntegerType) -> Kind:
