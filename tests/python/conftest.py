@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
 from pathlib import Path
 
+import polyfabric as pf
 import pytest
 from calls import Finished, called, started
+from polyfabric.language.reference import Wrapped
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
+
+
+@pytest.fixture(autouse=True)
+def lowered_as_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Holds whatever a test evaluates in the clear against the lowered program, digit by digit."""
+    evaluate = pf.Program.reference_values
+
+    @wraps(evaluate)
+    def both(program: pf.Program, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[Wrapped]]:
+        values, wrapped = evaluate(program, inputs)
+        assert program.native.evaluate(inputs) == values, "the lowered program computes something else"
+        return values, wrapped
+
+    monkeypatch.setattr(pf.Program, "reference_values", both)
 
 
 @pytest.fixture

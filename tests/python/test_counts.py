@@ -69,8 +69,7 @@ def test_counts_are_exact(written) -> None:
     expected = written(*(np.array(values).view(Numbers) for values in (X, Y)))
     found = list(program(x=X, y=Y).values())
     assert found == [np.asarray(own).tolist() for own in (expected if isinstance(expected, tuple) else (expected,))]
-    flat = program.flatten({"x": X, "y": Y})
-    assert program.reference_values(flat) == (program.native.evaluate(flat), [])
+    assert program.reference_values(program.flatten({"x": X, "y": Y}))[1] == []
 
 
 def test_counts_of_bits_texts_and_declared_truth_values() -> None:

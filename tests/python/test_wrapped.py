@@ -10,10 +10,8 @@ from polyfabric.schemes.elements import ElementPlan
 
 
 def wraps(program: pf.Program, **inputs) -> list[tuple]:
-    """Operation, type, elements, and the first of them, of all wraps in the clear; and that both evaluations agree."""
-    flat = program.flatten(inputs)
-    values, wrapped = program.reference_values(flat)
-    assert values == program.native.evaluate(flat)
+    """Operation, type, elements, and the first of them, of all wraps in the clear."""
+    _, wrapped = program.reference_values(program.flatten(inputs))
     return [(wrap.operation, wrap.type, wrap.count, wrap.index, wrap.exact, wrap.value) for wrap in wrapped]
 
 
@@ -70,8 +68,9 @@ def test_a_result_lists_its_wraps(polyfabric, tmp_path) -> None:
     assert "wrapped" not in within.out
 
 
-def test_an_error_of_the_lowering_is_no_correct_result() -> None:
+def test_an_error_of_the_lowering_is_no_correct_result(monkeypatch) -> None:
     """A program whose digits compute something else than the function it was traced of."""
+    monkeypatch.setattr(pf.Program, "reference_values", pf.Program.reference_values.__wrapped__)
     kinds = {"x": pf.UInt(4), "y": pf.UInt(4)}
     written, lowered = (pf.program(**kinds)(call) for call in (lambda x, y: x + y, lambda x, y: x + y + 1))
     written.native = lowered.native
