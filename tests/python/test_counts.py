@@ -176,3 +176,16 @@ def test_a_text_has_no_arithmetic() -> None:
     with pytest.raises(pf.InputError):
         pf.program(t=pf.Text(3))(lambda t: t == "a")(t=[97, 0, 98])
     assert pf.program(t=pf.Text(3))(lambda t: t == "a")(t=[97, 0, 0]) == {"result": 1}
+
+
+def test_weights_beyond_numpys_integers_are_exact() -> None:
+    weights = [0, 1, 2**63 + 1, 2**64 - 1]
+
+    @pf.program(x=pf.UInt(64).vector(4), y=V)
+    def weighted(x, y):
+        return np.dot(weights, x), pf.dot([weights, weights[::-1]], x), np.dot(weights, y > 10)
+
+    x = [2**64 - 1, 2**63, 3, 5]
+    first, second = (sum(w * v for w, v in zip(row, x, strict=True)) % 2**64 for row in (weights, weights[::-1]))
+    count = sum(w for w, v in zip(weights, Y, strict=True) if v > 10)
+    assert list(weighted(x=x, y=Y).values()) == [first, [first, second], count]
