@@ -18,7 +18,7 @@ SNAPSHOTS = Path(__file__).with_name("snapshots")
 
 @pytest.fixture(autouse=True)
 def lowered_as_meant(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Holds whatever a test evaluates in the clear against the lowered program, digit by digit."""
+    """Compares everything that a test evaluates in the clear with the lowered program, digit by digit."""
     evaluate = pf.Program.reference_values
 
     @wraps(evaluate)

@@ -1,6 +1,6 @@
-"""What a program of TFHE means, apart from how it is lowered: the operations that its author wrote, on Python's integers.
+"""The meaning of a TFHE program on Python's integers, independent of its lowering.
 
-While a function is traced, each operation is noted as one step, whatever digits, carries and look-ups it becomes:
+While a function is traced, each operation in its source is noted as one step, before it becomes digits, carries and look-ups:
 
     @pf.program(x=pf.UInt(8))
     def f(x):
@@ -35,7 +35,7 @@ ARITHMETIC = frozenset({"+", "-", "*", "**", "//", "neg", "abs", "<<", "sum", "d
 
 @dataclass(frozen=True)
 class Wrapped:
-    """Results of one operation that left the range of their type: an execution gives what is left of them modulo 2^bits."""
+    """Results of one operation that left the range of their type. An execution gives them modulo 2^bits."""
 
     location: str
     """File and line in the user's program."""
@@ -46,9 +46,9 @@ class Wrapped:
     index: int
     """The first of them."""
     exact: int | None
-    """Its value if its type had no width; nothing where that has thousands of digits."""
+    """Its exact value; `None` if that has thousands of digits."""
     value: int
-    """Its value."""
+    """Its value modulo 2^bits."""
 
     def __str__(self) -> str:
         exact = "a number of thousands of digits" if self.exact is None else self.exact
@@ -160,9 +160,9 @@ class Reference:
 
 
 def means(*ops: str, swapped: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """What the decorated function gives is `ops[0]` of its operands, whatever it appends to the program; each of several results has an own name.
+    """Notes each result of the decorated function as one operation of its operands: the first as `ops[0]`, the second as `ops[1]`.
 
-    A reflected operator has its operands `swapped`.
+    The operands of a reflected operator are `swapped`.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
