@@ -10,10 +10,8 @@ from polyfabric.schemes.elements import ElementPlan
 
 
 def wraps(program: pf.Program, **inputs) -> list[tuple]:
-    """Operation, type, elements, and the first of them, of all wraps in the clear; and that both evaluations agree."""
-    flat = program.flatten(inputs)
-    values, wrapped = program.reference_values(flat)
-    assert values == program.native.evaluate(flat)
+    """Operation, type, elements, and the first of them, of all wraps in the clear."""
+    _, wrapped = program.reference_values(program.flatten(inputs))
     return [(wrap.operation, wrap.type, wrap.count, wrap.index, wrap.exact, wrap.value) for wrap in wrapped]
 
 
@@ -33,16 +31,12 @@ def wraps(program: pf.Program, **inputs) -> list[tuple]:
         (lambda u, s: pf.sum(s), ("sum", "sint8", 1, 0, -129, 127)),
         (lambda u, s: pf.dot([1, 3], u), ("dot", "uint8", 1, 0, 307, 51)),
         # What is modulo 2^bits by design, stays within the type, or is in no output.
-        (lambda u, s: (~u, u.cast(pf.UInt(3)), u.rotate_left(5), u.checked_mul(u), u // 0, u % 3, s >> 1), None),
+        (lambda u, s: (~u, u.cast(pf.UInt(3)), u.rotate_left(5), u.checked_mul(u)[0], u // 0, u % 3, s >> 1), None),
         (lambda u, s: (u + 155, u * 2, s * 1, s + 0, [u * 200, u + 1][1]), None),
     ],
 )
 def test_wraps_are_listed(written, wrap) -> None:
-    def flat(u, s):
-        made = written(u, s)
-        return [part for own in made for part in (own if isinstance(own, tuple) else (own,))] if isinstance(made, tuple) else made  # fmt: skip
-
-    program = pf.program(u=pf.UInt(8).vector(2), s=pf.SInt(8).vector(2))(flat)
+    program = pf.program(u=pf.UInt(8).vector(2), s=pf.SInt(8).vector(2))(lambda u, s: written(u, s))
     assert wraps(program, u=[7, 100], s=[-128, -1]) == ([] if wrap is None else [wrap])
 
 
@@ -74,8 +68,9 @@ def test_a_result_lists_its_wraps(polyfabric, tmp_path) -> None:
     assert "wrapped" not in within.out
 
 
-def test_an_error_of_the_lowering_is_no_correct_result() -> None:
+def test_an_error_of_the_lowering_is_no_correct_result(monkeypatch) -> None:
     """A program whose digits compute something else than the function it was traced of."""
+    monkeypatch.setattr(pf.Program, "reference_values", pf.Program.reference_values.__wrapped__)
     kinds = {"x": pf.UInt(4), "y": pf.UInt(4)}
     written, lowered = (pf.program(**kinds)(call) for call in (lambda x, y: x + y, lambda x, y: x + y + 1))
     written.native = lowered.native

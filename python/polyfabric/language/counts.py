@@ -1,14 +1,15 @@
-"""Ranges of counts: integers that are computed of truth values and public numbers alone, as Python's True + True is 2.
+"""Ranges of counts: integers computed from truth values and public numbers alone.
 
-The truth value of integers is a `pf.UInt(1)`, which a comparison gives. In arithmetic it is 0 or 1, and what follows of such values carries its
-exact range: `(x > 10) + (y > 10)` ranges from 0 to 2, and is therefore a `pf.UInt(2)`; `(x > 10) - (y > 10)` from -1 to 1, a `pf.SInt(2)`.
-Each result has the narrowest type that holds its range, so that no count ever wraps.
+A comparison gives a truth value, a `pf.UInt(1)`. Python's True + True is 2, and so is that of truth values: results of arithmetic on them carry their
+exact range. `(x > 10) + (y > 10)` ranges from 0 to 2 and is a `pf.UInt(2)`; `(x > 10) - (y > 10)` ranges from -1 to 1 and is a `pf.SInt(2)`. Each result
+has the narrowest type that holds its range, so a count never wraps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..errors import ProgramError
 from . import types
 from .place import refuse
 from .types import MOST_BITS, IntegerType
@@ -28,7 +29,7 @@ def holding(*spans: Span) -> IntegerType:
 
 
 def union(*spans: Span) -> Span:
-    """What holds all of them."""
+    """The narrowest range that holds all of them."""
     return min(lo for lo, _ in spans), max(hi for _, hi in spans)
 
 
@@ -60,7 +61,7 @@ def shifted(span: Span, least: int, most: int) -> Span:
     return min(lo << least, lo << most), max(hi << least, hi << most)
 
 
-def _vast() -> Exception:
+def _vast() -> ProgramError:
     return refuse(
         f"a count goes beyond {MOST_BITS} bits, which no type holds; cast it before, as x.cast(pf.UInt(64)), to wrap at that width"
     )

@@ -244,7 +244,7 @@ COMMON: dict[str, Entry] = {
     "bitxor": "x ^ y",
     "concatenate": "pf.concat(x, y)",
     "convolve": CONVOLVED,
-    "count": lambda kind: f"pf.sum((x == y).cast({holding(kind.length, 2)!r}))",
+    "count": "pf.sum(x == y)",
     "cumsum": lambda kind: f"list(itertools.accumulate({_summed(kind)}))",
     "diff": _differences,
     "eq": "x == y",
@@ -336,7 +336,6 @@ ELEMENTS = COMMON | {
     "checked_mul": _method("checked_mul", "y"),
     "checked_sub": _method("checked_sub", "y"),
     "clip": "pf.minimum(pf.maximum(x, 2), 5)",
-    "count": "pf.sum(x == y)",
     "cumsum": "list(itertools.accumulate(x))",
     "div": _both("//", quotient=True),
     "dot": "pf.dot(x, y)",
@@ -401,7 +400,7 @@ OF_ELEMENTS = {"torus": TORUS, "boolean": ELEMENTS | BITS, "integer": ELEMENTS}
 
 
 def _ones(x: str, kind: IntegerType) -> str:
-    return f"pf.sum([{x}.bit(i).cast({holding(kind.bits, 2)!r}) for i in range({kind.bits})])"
+    return f"pf.sum([{x}.bit(i) for i in range({kind.bits})])"
 
 
 def _found(kind: TextType) -> str:
@@ -424,7 +423,7 @@ TEXTS: dict[str, Entry] = {
     "upper": "pf.mux((x[:] >= 97) & (x[:] <= 122), x[:] - 32, x[:])",
     "find": _found_or_not,
     "index": _found,
-    "count": lambda kind: f"pf.sum((x[:] == ord('a')).cast({holding(kind.length, 2)!r}))",
+    "count": "pf.sum(x[:] == ord('a'))",
     "isdigit": "((x[:] >= 48) & (x[:] <= 57) | (x[:] == 0)).all() & (x[0] != 0)",
     "encode": "x[:]",
 }

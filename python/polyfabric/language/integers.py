@@ -663,7 +663,7 @@ def dot(a: Integer | Public, b: Integer | Public) -> Integer:
     if depth == 1:
         return _weighted(value, other)
     expect_unmasked(other)
-    matrix = np.asarray(other)
+    matrix = np.asarray(other, dtype=object)
     rows = matrix if a is other else matrix.T
     if matrix.ndim > 2 or rows.shape[1] != value.kind.length or not len(rows):
         given, length = " x ".join(map(str, matrix.shape)), value.kind.length

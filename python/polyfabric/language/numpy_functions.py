@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .functions import mux
+from .integers import Integer
 from .numpy_calls import NumpyCalls
 from .sorting import sort
 from .values import concat, maximum, minimum
@@ -17,7 +18,9 @@ def _product(a: Any, b: Any) -> Any:  # noqa: ANN401 - encrypted values and publ
     """As numpy has it: of a single number and anything slot by slot, else a product of vectors or matrices."""
     if any(value.type.scalar if isinstance(value, NumpyCalls) else np.ndim(value) == 0 for value in (a, b)):
         return a * b
-    return (np.asarray(a) if isinstance(a, list | tuple) else a) @ b
+    # Integers beyond 64 bits would become floats.
+    listed = isinstance(a, list | tuple) and not isinstance(b, Integer)
+    return (np.asarray(a) if listed else a) @ b
 
 
 def _concatenated(parts: Any) -> Any:  # noqa: ANN401 - encrypted values

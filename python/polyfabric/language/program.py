@@ -36,7 +36,7 @@ class Program(TracedProgram):
     shapes: Shapes
     scheme = "tfhe"
     reference: Reference | None = None
-    """What the function that it was traced of means; nothing of a program that was read from its text, or restored."""
+    """The meaning of the function it was traced from; `None` for a program that was parsed from its text or restored from a file."""
 
     def __init__(
         self,
@@ -53,16 +53,17 @@ class Program(TracedProgram):
         return cls(_native.Program.parse(text))
 
     def reference_values(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[Wrapped]]:
-        """What the program computes, on Python's integers, and where results wrapped; values are as the lower links have them.
+        """The outputs on Python's integers, and where results wrapped. Integers of any width are given and returned as their digits.
 
-        A program that was not traced knows operations on digits alone, and is evaluated as these, without their wraps.
+        A program without a trace (parsed, restored, or built natively) has no reference. Its lowered operations are evaluated instead,
+        so an error of the lowering goes unnoticed, and no wraps are listed.
         """
         if self.reference is None:
             return self.native.evaluate(inputs), []
         return self.reference.evaluate(inputs)
 
     def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """What the program computes, in the clear: what every execution must give."""
+        """The outputs in the clear, which every execution must give."""
         return self.shaped(self.reference_values(self.flatten(inputs))[0])
 
     @classmethod

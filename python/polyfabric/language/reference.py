@@ -1,6 +1,6 @@
-"""What a program of TFHE means, apart from how it is lowered: the operations that its author wrote, on Python's integers.
+"""The meaning of a TFHE program on Python's integers, independent of its lowering.
 
-While a function is traced, each operation is noted as one step, whatever digits, carries and look-ups it becomes:
+While a function is traced, each operation in its source is noted as one step, before it becomes digits, carries and look-ups:
 
     @pf.program(x=pf.UInt(8))
     def f(x):
@@ -35,7 +35,7 @@ ARITHMETIC = frozenset({"+", "-", "*", "**", "//", "neg", "abs", "<<", "sum", "d
 
 @dataclass(frozen=True)
 class Wrapped:
-    """Results of one operation that left the range of their type: an execution gives what is left of them modulo 2^bits."""
+    """Results of one operation that left the range of their type. An execution gives them modulo 2^bits."""
 
     location: str
     """File and line in the user's program."""
@@ -46,9 +46,9 @@ class Wrapped:
     index: int
     """The first of them."""
     exact: int | None
-    """Its value if its type had no width; nothing where that has thousands of digits."""
+    """Its exact value; `None` if that has thousands of digits."""
     value: int
-    """Its value."""
+    """Its value modulo 2^bits."""
 
     def __str__(self) -> str:
         exact = "a number of thousands of digits" if self.exact is None else self.exact
@@ -150,7 +150,7 @@ class Reference:
             step = self._steps[at]
             if step.op != "input":
                 operands = [_value(operand, found) for operand in step.operands]
-                found[at] = self._fitted(step, RULES[step.op](step.kind, *operands, **step.options), wrapped)
+                found[at] = _fitted(step, RULES[step.op](step.kind, *operands, **step.options), wrapped)
                 if step.op == "assume":
                     _expect_kept(step, found[at])
                 for spent in self._spent.get(at, ()):
@@ -158,37 +158,11 @@ class Reference:
         outputs = {name: _written(kind, found[at]) for name, (at, kind) in self._outputs.items()}
         return outputs, list(wrapped.values())
 
-    def _fitted(self, step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped]) -> Numbers:
-        """Results as their type holds them; those that arithmetic took out of its range are added to `wrapped`."""
-        kind = step.kind
-        if kind is None:
-            return exact
-        if isinstance(kind, int):
-            return [centred(value, kind) for value in exact]
-        values = [kind.wrap(value) for value in exact]
-        if step.op in ARITHMETIC and values != exact:
-            file, line = step.location
-            places = [at for at, (value, own) in enumerate(zip(values, exact, strict=True)) if value != own]
-            first = exact[places[0]]
-            now = Wrapped(
-                location=f"{file}:{line}",
-                operation={"neg": "-"}.get(step.op, step.op),
-                type=str(kind.of(1, scalar=True)),
-                count=len(places),
-                index=places[0],
-                exact=None if isinstance(first, Vast) else first,
-                value=values[places[0]],
-            )
-            key = (now.location, now.operation, now.type)
-            before = wrapped.get(key)
-            wrapped[key] = now if before is None else Wrapped(**asdict(before) | {"count": before.count + now.count})
-        return values
-
 
 def means(*ops: str, swapped: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """What the decorated function gives is `ops[0]` of its operands, whatever it appends to the program; each of several results has an own name.
+    """Notes each result of the decorated function as one operation of its operands: the first as `ops[0]`, the second as `ops[1]`.
 
-    A reflected operator has its operands `swapped`.
+    The operands of a reflected operator are `swapped`.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -253,6 +227,33 @@ def _value(operand: Any, found: Mapping[int, Numbers]) -> Any:  # noqa: ANN401 -
     if isinstance(operand, Operand):
         return found[operand.step]
     return [_value(value, found) for value in operand] if isinstance(operand, tuple) else operand
+
+
+def _fitted(step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped]) -> Numbers:
+    """Results as their type holds them; those that arithmetic took out of its range are added to `wrapped`."""
+    kind = step.kind
+    if kind is None:
+        return exact
+    if isinstance(kind, int):
+        return [centred(value, kind) for value in exact]
+    values = [kind.wrap(value) for value in exact]
+    if step.op in ARITHMETIC and values != exact:
+        file, line = step.location
+        places = [at for at, (value, own) in enumerate(zip(values, exact, strict=True)) if value != own]
+        first = exact[places[0]]
+        now = Wrapped(
+            location=f"{file}:{line}",
+            operation={"neg": "-"}.get(step.op, step.op),
+            type=str(kind.of(1, scalar=True)),
+            count=len(places),
+            index=places[0],
+            exact=None if isinstance(first, Vast) else first,
+            value=values[places[0]],
+        )
+        key = (now.location, now.operation, now.type)
+        before = wrapped.get(key)
+        wrapped[key] = now if before is None else Wrapped(**asdict(before) | {"count": before.count + now.count})
+    return values
 
 
 def _width(kind: Type | IntegerType) -> Kind:

@@ -1,7 +1,7 @@
-"""What each operation of TFHE's language gives on Python's integers, whatever the width of its type.
+"""The rule of each TFHE operation on Python's integers, regardless of the width of its type.
 
-`RULES["+"](kind, [200], [100])` is `[300]`; that a `pf.UInt(8)` holds 44 of it is said once, where the results of all operations are fitted to
-their types. A rule takes the type of its result, where it depends on it, and its operands element by element.
+`RULES["+"](kind, [200], [100])` is `[300]`. The reference then fits all results to their types, where a `pf.UInt(8)` keeps 44. A rule takes the type
+of its result and its operands, which are lists of numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .types import IntegerType, Type
 
 Numbers: TypeAlias = "list[int]"
 Kind: TypeAlias = "IntegerType | int | None"
-"""Of integers of any width their type; of fractions modulo 1 their bits; nothing of small values, which have no width."""
+"""The type of integers of any width; the bits of fractions modulo 1; `None` for small values, which have no width."""
 
 MOST_WRITTEN = 1 << 13
 """Bits of the greatest power that is computed in full."""
@@ -66,7 +66,7 @@ def _power(kind: Kind, a: Numbers, exponent: Numbers, modulus: Numbers | None = 
 
 
 def _shifted_left(kind: Kind, a: Numbers, amounts: Numbers) -> Numbers:
-    """By no more than the width, with which all bits are gone."""
+    """Shifts by at most the width: no bit is left beyond that."""
     most = kind.bits if isinstance(kind, IntegerType) else max(amounts)
     return [x << min(amount, most) for x, amount in _stretched(a, amounts)]
 

@@ -177,6 +177,8 @@ class Shapes:
     def _expect_text(self, name: str, kind: TextType, given: Any) -> None:  # noqa: ANN401 - whatever the user gave
         if not isinstance(given, str | bytes):
             if np.ndim(given) == 1:
+                # Zeros fill a text up, and no byte follows them.
+                text_bytes(bytes(kind.whole(byte) & 255 for byte in given).rstrip(b"\0"))
                 return
             raise InputError(
                 f"{self._name}: input {name!r} is {given!r}, but {kind} takes a str, or bytes; give one of at most {kind.length} bytes"

@@ -9,7 +9,7 @@ from .instead import TEXTS, Absences, written
 from .integers import Integer, joined, public, total
 from .place import refuse
 from .reference import means
-from .types import MOST_BITS, IntegerType, TextType, UInt, text_bytes
+from .types import MOST_BITS, TextType, UInt, text_bytes
 
 
 class Text(Integer):
@@ -58,8 +58,10 @@ class Text(Integer):
     def _plain(self) -> Integer:
         return Integer(self._tracer, self.handle, scalar=False)
 
-    def _operand(self, other: object, kind: IntegerType | None = None) -> NoReturn:  # noqa: ARG002 - as of all values
+    def _no_arithmetic(self, *_: object, **__: object) -> NoReturn:
         raise refuse("a text has no arithmetic, and no bits; compute on its bytes, x[:]")
+
+    _operand = __neg__ = __pos__ = __abs__ = __pow__ = __invert__ = __divmod__ = _shift = sum = _no_arithmetic  # type: ignore[assignment]
 
     def _whole(self, other: object) -> Integer:
         """The bytes of another text of this length."""

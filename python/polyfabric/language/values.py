@@ -699,7 +699,7 @@ def total(*values: Value | Integer | SlotValue | Sequence[Integer] | Sequence[Va
         if isinstance(only, Value):
             return cast(Value, dot([1] * only.length, only))
         if isinstance(only, Integer):
-            return wide.total(only)
+            return only.sum()
         values = tuple(only) if isinstance(only, Iterable) else values
     if values and all(isinstance(value, Integer) for value in values):
         return wide.total(cast("Sequence[Integer]", values))

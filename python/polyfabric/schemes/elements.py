@@ -297,7 +297,7 @@ class ElementPlan(Plan):
     # -- running --------------------------------------------------------------------------------------------------
 
     def evaluate(self, inputs: Values) -> Expected:
-        """What it gives in the clear: what the traced function means on Python's integers, apart from how it is lowered."""
+        """The outputs of the traced function on Python's integers, independent of its lowering, and where results wrapped."""
         values, wrapped = self.program.reference_values(inputs)
         return Expected(values, wrapped=wrapped)
 
@@ -368,7 +368,7 @@ class ElementResult(RunResult):
 
     plan: ElementPlan
     wrapped: list[Wrapped]
-    """Where results left the range of their declared type, so that only what is left modulo 2^bits was computed."""
+    """Where results left the range of their declared type and were computed modulo 2^bits."""
 
     def __repr__(self) -> str:
         return super().__repr__()[:-1] + "".join(f"; wrapped: {wrap}" for wrap in self.wrapped) + ">"

@@ -1,0 +1,77 @@
+"""Do random programs give what Python's integers give: in the clear, digit by digit, and on ciphertexts?"""
+
+from __future__ import annotations
+
+import polyfabric as pf
+import pytest
+from random_programs import Writer
+
+
+def checked(seed: int) -> bool:
+    """Compares the program of a seed in the clear; false if the language refuses it."""
+    written = Writer(seed).write()
+    told = f"seed {seed}\n{written.source}{written.inputs}\nexpected {written.expected}"
+    try:
+        program = written.program()
+    except pf.ProgramError as error:
+        print(f"{error}\n{told}\n")
+        return False
+    except Exception as error:
+        raise AssertionError(told) from error
+    assert program.reference is not None
+    flat = program.flatten(written.inputs)
+    meant, lowered = (
+        program.shaped(values) for values in (program.reference.evaluate(flat)[0], program.native.evaluate(flat))
+    )
+    assert meant == written.expected, f"the reference gives {meant}; {told}"
+    assert lowered == meant, f"the lowered program gives {lowered}; {told}"
+    return True
+
+
+def decrypted(seeds: range) -> None:
+    """Executes the programs of seeds on ciphertexts."""
+    keys: dict[str, pf.Keys] = {}
+    for seed in seeds:
+        written = Writer(seed, cheap=True).write()
+        told = f"seed {seed}\n{written.source}{written.inputs}\nexpected {written.expected}"
+        try:
+            program = written.program()
+            name = program.plan().parameters.name
+        except (pf.ProgramError, pf.NoiseError):
+            continue
+        result = program.run(written.inputs, keys=keys.get(name))
+        keys[name] = result.keys
+        assert result.outputs == written.expected, f"decrypted {result.outputs}; {told}"
+        assert result.correct, told
+
+
+def test_random_programs_are_pythons() -> None:
+    refused = [seed for seed in range(300) if not checked(seed)]
+    assert len(refused) < 15, refused
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("part", range(10))
+def test_many_random_programs_are_pythons(part: int) -> None:
+    refused = [seed for seed in range(1000 + 1000 * part, 2000 + 1000 * part) if not checked(seed)]
+    assert len(refused) < 50, refused
+
+
+def test_few_random_programs_decrypt_right() -> None:
+    decrypted(range(3))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("part", range(10))
+def test_random_programs_decrypt_right(part: int) -> None:
+    decrypted(range(100 + 20 * part, 120 + 20 * part))
+
+
+def test_rotation_by_an_encrypted_amount_beyond_64_bits() -> None:
+    @pf.program(x=pf.UInt(6), n=pf.UInt(70))
+    def turned(x, n):
+        return x.rotate_left(n), x.rotate_right(n)
+
+    by = (1 << 66) % 6
+    left, right = (0b100110 << by | 0b100110 >> (6 - by)) & 63, (0b100110 >> by | 0b100110 << (6 - by)) & 63
+    assert list(turned(x=0b100110, n=1 << 66).values()) == [left, right]
