@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +34,7 @@ def two_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is evaluated of CKKS and BGV in a test: the rewritten program gives what its reference gives."""
     reference = SlotProgram.expected
 
+    @wraps(reference)
     def expected(program, inputs):
         found = reference(program, inputs)
         for name, values in program.shaped(program.native.evaluate(inputs)).items():

@@ -94,8 +94,11 @@ class NumpyCalls(Absences):
         name = function.__name__
         if name in self.METHODS and operands and operands[0] is self:
             method = getattr(self, name)
-            if options.keys() <= signature(method).parameters.keys():
-                return method(*operands[1:], **options)
+            try:
+                signature(method).bind(*operands[1:], **options)
+            except TypeError:
+                return self._refused(name, len(operands))
+            return method(*operands[1:], **options)
         if function in FUNCTIONS and not options:
             return FUNCTIONS[function](*operands)
         return self._refused(name, len(operands))

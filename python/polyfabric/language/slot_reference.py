@@ -74,7 +74,7 @@ class Reference:
         """Public numbers as the steps take them: a copy, as the user's array may change."""
         numbers = np.asarray(given)
         if self.modulus is not None:
-            return (numbers.astype(np.int64) % self.modulus).astype(self._integers)
+            return self._reduced(numbers.astype(np.int64))
         return np.array(numbers, dtype=complex if np.iscomplexobj(numbers) else float)
 
     @property
@@ -136,7 +136,8 @@ class Reference:
         return result
 
     def _reduced(self, values: Array) -> Array:
-        return values if self.modulus is None else (values % self.modulus).astype(self._integers)
+        # An operation on arrays of single numbers gives a number, of numpy or Python, and `astype` one of Python.
+        return values if self.modulus is None else np.asarray(values % self.modulus).astype(self._integers)
 
     # -- evaluation -----------------------------------------------------------------------------------------------
 

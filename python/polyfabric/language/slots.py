@@ -237,11 +237,9 @@ class SlotValue(Refusals, NumpyCalls):
                 f"integers modulo t do not divide by /; multiply with the inverse, as x * pow({other!r}, -1, {self._tracer.modulus}), where there "
                 "is one"
             )
-        divisor = self._numbers(other)
+        divisor = self._tracer.public(other)
         if not np.all(divisor):
-            raise refuse(
-                f"a division by 0, in slot {int(np.argmin(np.abs(np.atleast_1d(divisor))))}; correct the divisor"
-            )
+            raise refuse(f"a division by 0, by number {int(np.argmin(np.abs(divisor)))} of the divisor; correct it")
         return self * (1 / divisor)
 
     # -- building ---------------------------------------------------------------------------------------------------
