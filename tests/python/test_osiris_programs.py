@@ -16,7 +16,9 @@ from polyfabric.apps.bitonic_sorting import Stage
 from polyfabric.apps.osiris_programs import matrix_vector
 from polyfabric.errors import SecurityWarning
 from polyfabric.execution import plan
+from polyfabric.language.slot_program import SlotProgram
 from polyfabric.language.slots import SlotValue
+from polyfabric.language.traced import TracedProgram
 from polyfabric.machines import load
 from test_osiris_networks import folded
 
