@@ -7,9 +7,6 @@ import pickle
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import programs
-from polyfabric.apps.f1_programs import PROGRAMS
-from polyfabric.apps.reduced import TWINS
 from polyfabric.language import slot_matrix, slot_parts
 from polyfabric.language.slot_program import SlotProgram
 
@@ -35,7 +32,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("module", "what", "instead", "function"), WRONG)
 def test_an_error_in_the_rewriting_is_not_correct(module, what, instead, function, monkeypatch):
-    monkeypatch.setattr(SlotProgram, "expected", SlotProgram.expected.__wrapped__)
+    monkeypatch.setattr(SlotProgram, "reference_values", SlotProgram.reference_values.__wrapped__)
     right = pf.program("right", x=pf.Real.vector(6))(function)
     monkeypatch.setattr(module, what, instead)
     wrong = pf.program("wrong", x=pf.Real.vector(6))(function)
@@ -63,7 +60,7 @@ def test_public_numbers_are_those_of_the_trace():
     program = pf.program(x=pf.Real.vector(6))(lambda x: (x * factors)[places])
     factors[:] = 0
     places[:] = [1, 1]
-    assert program(x=X)["result"] == program.shaped(program.expected(program.flatten({"x": X})))["result"]
+    assert program(x=X)["result"] == program.shaped(program.reference_values(program.flatten({"x": X})))["result"]
     assert program(x=X)["result"] == [0.375, 0.0]
 
 
@@ -74,25 +71,5 @@ def test_residues_of_any_modulus():
     program = pf.program(x=pf.Mod(t).vector(2), s=pf.Mod(t))(lambda x, s: (a @ x * s) ** 5 + s)
     given = {"x": x, "s": t - 7}
     exact = (a.astype(object) @ np.array(x, dtype=object) * (t - 7)) ** 5 - 7
-    found = program.shaped(program.expected(program.flatten(given)))["result"]
+    found = program.shaped(program.reference_values(program.flatten(given)))["result"]
     assert [value % t for value in found] == [value % t for value in exact]
-
-
-BUILT = ("logistic-regression", "database-lookup", "lenet", "matvec", "mlp", "lola")
-
-
-@pytest.mark.parametrize("name", [*BUILT, *PROGRAMS, *TWINS])
-def test_the_programs_of_the_package_are_what_their_references_are(name):
-    """Of inputs of any sizes within their types, where an approximation may lie outside of its interval."""
-    made = {**PROGRAMS, **TWINS}
-    program = made[name].build() if name in made else programs.on_slots(name)
-    assert program.reference is not None
-    random = np.random.default_rng(3)
-
-    def values(kind):
-        if kind.modulus is not None:
-            return random.integers(0, kind.modulus, kind.dimensions)
-        return random.uniform(-0.1, 0.1, kind.dimensions) * kind.bound
-
-    # The fixture compares.
-    program.evaluate({name: values(kind) for name, kind in program.inputs.items()})

@@ -94,11 +94,17 @@ class NumpyCalls(Absences):
         name = function.__name__
         if name in self.METHODS and operands and operands[0] is self:
             method = getattr(self, name)
-            try:
-                signature(method).bind(*operands[1:], **options)
-            except TypeError:
-                return self._refused(name, len(operands))
-            return method(*operands[1:], **options)
-        if function in FUNCTIONS and not options:
+            if _takes(method, operands[1:], options):
+                return method(*operands[1:], **options)
+        if function in FUNCTIONS and not options and _takes(FUNCTIONS[function], operands, {}):
             return FUNCTIONS[function](*operands)
         return self._refused(name, len(operands))
+
+
+def _takes(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Whether a function of this language takes what numpy's was called with: not its axis, say."""
+    try:
+        signature(function).bind(*operands, **options)
+    except TypeError:
+        return False
+    return True
