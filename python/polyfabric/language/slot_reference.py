@@ -91,7 +91,10 @@ class Reference:
 
     def rotated(self, values: Array, steps: int) -> Array:
         """All slots, each row rotated to the left. A single number stands in every slot."""
-        return values if values.ndim == 0 else np.roll(self.filled(values), -steps, axis=1).reshape(-1)
+        if values.ndim == 0:
+            return values
+        rows = self.filled(values)
+        return np.roll(rows, -int(steps) % rows.shape[1], axis=1).reshape(-1)
 
     def swapped(self, values: Array) -> Array:
         """All slots, the two rows exchanged."""
@@ -201,6 +204,7 @@ def means(
             encrypted = [isinstance(value, type(self)) for value in given]
             operands = [self, *(value for value, one in zip(given, encrypted, strict=True) if one)]
             public: list[Any] = []
+            named = deepcopy(options)
 
             def rewrite() -> SlotValue:
                 made = method(self, *given, **options)
@@ -212,7 +216,7 @@ def means(
             def compute(own: Array, *others: Array) -> Any:  # noqa: ANN401 - an array, or one number
                 left, kept = iter(others), iter(public)
                 values = [own, *(next(left if one else kept) for one in encrypted)]
-                return meaning(reference, *values, **options) if slots else meaning(*values, **options)
+                return meaning(reference, *values, **named) if slots else meaning(*values, **named)
 
             return reference.record(operands, rewrite, compute)
 
