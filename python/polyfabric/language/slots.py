@@ -548,7 +548,7 @@ class SlotValue(Refusals, NumpyCalls):
     @means(np.sum)
     def sum(self, axis: int | None = None, *, keepdims: bool = False) -> SlotValue:
         """The sum of all numbers, in every slot; of a matrix also over `axis` 0, of each column, or 1, of each row. With `keepdims` a matrix stays one,
-        of one row or column."""
+        of one row or column; the sum of all numbers is a single number with it too, which combines with any shape."""
         return slot_matrix.kept(slot_matrix.total(self, axis), axis, keepdims)
 
     @means(np.mean)
