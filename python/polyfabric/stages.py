@@ -187,7 +187,8 @@ class Steps:
             self._input(name).name: partial(_write, planned.context, ciphertexts, name, outputs=False)
             for name in program.inputs
         }
-        files[EXPECTED] = partial(write_text, text=json.dumps(vars(expected)), private=True)
+        noted = {"values": expected.values, "magnitudes": expected.magnitudes}
+        files[EXPECTED] = partial(write_text, text=json.dumps(noted), private=True)
         write_together(self.folder, files)
         return Encrypted(planned.parameters.name, self.folder, list(flat))
 

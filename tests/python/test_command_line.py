@@ -360,7 +360,8 @@ def test_small_numbers_are_shown_and_those_that_are_lost_are_not_correct(polyfab
     (tmp_path / "own.py").write_text(SMALL)
     lost = polyfabric("run", "own.py", "--input", "x=1e-7,1e-7,0,0")
     assert lost.status == 1
-    assert "nothing is left of result, whose numbers go up to 1.0e-14: give larger inputs" in " ".join(lost.out.split())
+    assert "says nothing" in lost.out
+    assert "1.0e-14" in lost.out
     small = polyfabric("run", "own.py", "--input", "x=1e-3,1e-3,0.5,0")
     assert small.status == 0
     assert "[1.000e-06, 1.000e-06, 0.25000, 0.00000]" in " ".join(small.out.split())

@@ -45,8 +45,9 @@ def part(value: SlotValue, index: object) -> SlotValue:
     """What `index` names, as numpy has it: `x[i]`, `x[i:j]`, `x[::2]`, `x[[3, 0]]` and `x[:, None]` of a vector, `a[i]`, `a[i, j]`, `a[:, j]`,
     `a[i:j, k:l]` of a matrix."""
     given = index if isinstance(index, tuple) else (index,)
-    if value.grid is None and len(given) == 2 and None in given and slice(None) in given:
-        return reshaped(value, (1, -1) if given[0] is None else (-1, 1))
+    new = [axis for axis, own in enumerate(given) if own is None]
+    if value.grid is None and len(given) == 2 and len(new) == 1 and _is_all(given[1 - new[0]]):
+        return reshaped(value, (1, -1) if new == [0] else (-1, 1))
     axes = value.grid or (value.length,)
     if len(given) > len(axes):
         raise refuse(
@@ -69,6 +70,11 @@ def part(value: SlotValue, index: object) -> SlotValue:
         return found if isinstance(shape, int) else found._viewed(found.length, shape, clean=found._clean)
     expect_room(value, max(value.length, len(flat)), f"{len(flat)} numbers of {value.type}")
     return moved(value, np.arange(len(flat)), flat, 1, shape)
+
+
+def _is_all(index: object) -> bool:
+    """Whether `index` is `:`. An array would compare element by element."""
+    return isinstance(index, slice) and index == slice(None)
 
 
 def _along(value: SlotValue, axis: int, index: object) -> tuple[list[int], bool]:

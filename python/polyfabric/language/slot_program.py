@@ -85,8 +85,8 @@ class SlotProgram(TracedProgram):
         """Slots of every vector."""
         return self.native.slots
 
-    def expected(self, inputs: Mapping[str, Native]) -> dict[str, Native]:
-        """What a run on these slots of the inputs must give, by the reference; by the program itself if it has none."""
+    def reference_values(self, inputs: Mapping[str, Native]) -> dict[str, Native]:
+        """What the function computes, by numpy. Values are as the lower links have them. A program that was not traced is evaluated itself."""
         if self.reference is None:
             return self.native.evaluate(inputs)
         values = {
@@ -95,6 +95,10 @@ class SlotProgram(TracedProgram):
         }
         found = self.reference.evaluate(values)
         return {name: self.shapes.filled(name, found[name]) for name in self.outputs}
+
+    def evaluate(self, inputs: Mapping[str, Any]) -> SlotOutputs:
+        """What the program computes, in the clear: what every execution must give, up to the error of CKKS."""
+        return self.shaped(self.reference_values(self.flatten(inputs)))
 
     def evaluate_functions(self, inputs: Mapping[str, Numbers]) -> SlotOutputs:
         """What `evaluate` would give with the true functions in place of the polynomials that approximate them."""

@@ -74,7 +74,7 @@ class Reference:
         """Public numbers as the steps take them: a copy, as the user's array may change."""
         numbers = np.asarray(given)
         if self.modulus is not None:
-            return (numbers.astype(np.int64) % self.modulus).astype(self._integers)
+            return self._reduced(numbers.astype(np.int64))
         return np.array(numbers, dtype=complex if np.iscomplexobj(numbers) else float)
 
     @property
@@ -91,7 +91,10 @@ class Reference:
 
     def rotated(self, values: Array, steps: int) -> Array:
         """All slots, each row rotated to the left. A single number stands in every slot."""
-        return values if values.ndim == 0 else np.roll(self.filled(values), -steps, axis=1).reshape(-1)
+        if values.ndim == 0:
+            return values
+        rows = self.filled(values)
+        return np.roll(rows, -int(steps) % rows.shape[1], axis=1).reshape(-1)
 
     def swapped(self, values: Array) -> Array:
         """All slots, the two rows exchanged."""
@@ -136,7 +139,8 @@ class Reference:
         return result
 
     def _reduced(self, values: Array) -> Array:
-        return values if self.modulus is None else (values % self.modulus).astype(self._integers)
+        # An operation on arrays of single numbers gives a number, of numpy or Python, and `astype` one of Python.
+        return values if self.modulus is None else np.asarray(values % self.modulus).astype(self._integers)
 
     # -- evaluation -----------------------------------------------------------------------------------------------
 
@@ -200,6 +204,7 @@ def means(
             encrypted = [isinstance(value, type(self)) for value in given]
             operands = [self, *(value for value, one in zip(given, encrypted, strict=True) if one)]
             public: list[Any] = []
+            named = deepcopy(options)
 
             def rewrite() -> SlotValue:
                 made = method(self, *given, **options)
@@ -211,7 +216,7 @@ def means(
             def compute(own: Array, *others: Array) -> Any:  # noqa: ANN401 - an array, or one number
                 left, kept = iter(others), iter(public)
                 values = [own, *(next(left if one else kept) for one in encrypted)]
-                return meaning(reference, *values, **options) if slots else meaning(*values, **options)
+                return meaning(reference, *values, **named) if slots else meaning(*values, **named)
 
             return reference.record(operands, rewrite, compute)
 

@@ -242,11 +242,9 @@ class SlotValue(Refusals, NumpyCalls):
             raise refuse(
                 f"integers modulo t do not divide by /; multiply with the inverse, as x * {each}, where there is one"
             )
-        divisor = self._numbers(other)
+        divisor = self._tracer.public(other)
         if not np.all(divisor):
-            raise refuse(
-                f"a division by 0, in slot {int(np.argmin(np.abs(np.atleast_1d(divisor))))}; correct the divisor"
-            )
+            raise refuse(f"a division by 0, by number {int(np.argmin(np.abs(divisor)))} of the divisor; correct it")
         return self * (1 / divisor)
 
     # -- building ---------------------------------------------------------------------------------------------------
@@ -555,7 +553,7 @@ class SlotValue(Refusals, NumpyCalls):
     @means(np.sum)
     def sum(self, axis: int | None = None, *, keepdims: bool = False) -> SlotValue:
         """The sum of all numbers, in every slot; of a matrix also over `axis` 0, of each column, or 1, of each row. With `keepdims` a matrix stays one,
-        of one row or column."""
+        of one row or column; the sum of all numbers is a single number with it too, which combines with any shape."""
         return slot_matrix.kept(slot_matrix.total(self, axis), axis, keepdims)
 
     @means(np.mean)

@@ -59,12 +59,17 @@ class ModelRun:
     scores: Floats = field(repr=False)
     expected: NDArray[Any] = field(repr=False)
     """Predictions of the quantised model in the clear."""
-    correct: bool
-    """Whether every decrypted output is the clear program's: exactly with TFHE, within its bound with CKKS."""
+    problem: str | None
+    """Why it is not `correct`, with the figures and what to do."""
     parameters: str
     seconds: dict[str, float]
     """By step, all rows together."""
     keys: Keys = field(repr=False)
+
+    @property
+    def correct(self) -> bool:
+        """Whether every decrypted output is the expected one, as of a program's result: exactly with TFHE, with CKKS within a bound that says something."""
+        return self.problem is None
 
 
 def table(what: str, rows: object, names: Sequence[str] | None = None) -> Floats:
@@ -160,12 +165,12 @@ class Model(ABC):
         made = make_plan(self.program, options)
         found: list[Floats] = []
         seconds: dict[str, float] = {}
-        correct = True
+        problem: str | None = None
         for start in range(0, len(given), self.batch):
             part = given[start : start + self.batch]
             done = run_plan(made, self.encode(part), on=on, keys=keys, threads=threads, progress=progress)
             keys = done.keys
-            correct = correct and done.correct
+            problem = problem or done.problem
             found.append(self.decode(done.outputs)[: len(part)])
             for step, taken in done.seconds.items():
                 seconds[step] = seconds.get(step, 0.0) + taken
@@ -175,7 +180,7 @@ class Model(ABC):
             predictions=self.reading.predictions(scores),
             scores=scores,
             expected=self.clear(given),
-            correct=correct,
+            problem=problem,
             parameters=done.parameters,
             seconds=seconds,
             keys=keys,

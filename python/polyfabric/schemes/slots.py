@@ -314,7 +314,7 @@ class SlotPlan(Plan):
     def evaluate(self, inputs: Values) -> Expected:
         """What it gives in the clear. Inputs whose values leave no room, or an interval, are refused."""
         _, magnitudes = self.native.evaluate(inputs, self.program.mapped)
-        return Expected(self.program.expected(inputs), magnitudes)
+        return Expected(self.program.reference_values(inputs), magnitudes)
 
     def compute(
         self,

@@ -37,7 +37,7 @@ BOUND = 1.0
 """Where the rectifier's interval ends."""
 PRECISION = 2.0**-15
 """Of the scores with `SET`: four times the largest error that was seen, 2.6e-6 of fifty digits on this computer and 7e-6 on Osiris' units, whose conversions
-of moduli are approximate. The bound of a run, which takes every error at its worst, is above 0.1, as large as the scores, and says nothing."""
+of moduli are approximate. The bound of a run, which takes every error at its worst, is above 0.1, and says little of scores of that size."""
 
 
 class Rectifier:
