@@ -9,13 +9,19 @@ from urllib.request import Request, urlopen
 
 import polyfabric as pf
 
+MOST = 1 << 24
+"""Bytes that are read of an answer: far more than this service's specification and answers have."""
+
 
 def ask(address: str, bid: int, reserve: int) -> dict[str, int]:
     """What the service answers to a new client called Ada."""
 
     def send(method: str, path: str, data: bytes | None = None) -> bytes:
         with urlopen(Request(f"{address}/{path}", data, method=method)) as answer:
-            return answer.read()
+            found = answer.read(MOST + 1)
+        if len(found) > MOST:
+            sys.exit(f"{address}/{path} answers more than {MOST:,} bytes; this is another service")
+        return found
 
     client = pf.Client(pf.Specification.from_bytes(send("GET", "specification")))
     send("PUT", "keys/ada", client.evaluation_key.to_bytes())

@@ -48,7 +48,7 @@ async def specification(_: Request) -> Response:
 
 
 async def put_key(request: Request) -> Response:
-    """Keeps a client's evaluation key, in the place of an earlier one."""
+    """Keeps a client's evaluation key instead of an earlier one."""
     key = pf.EvaluationKey.from_bytes(await body(request, MOST_KEY))
     await run_in_threadpool(STORE.put, request.path_params["name"], key)
     return Response(status_code=204)
@@ -68,7 +68,7 @@ async def gone(_: Request, __: Exception) -> Response:
 
 
 async def refused(_: Request, error: Exception) -> Response:
-    """What was wrong, and what to do."""
+    """What was wrong with the request, and what to do."""
     return PlainTextResponse(str(error), status_code=400)
 
 
@@ -77,4 +77,7 @@ ROUTES = [
     Route("/keys/{name}", put_key, methods=["PUT"]),
     Route("/run/{name}", run, methods=["POST"]),
 ]
-app = Starlette(routes=ROUTES, exception_handlers={pf.Error: refused, ClientDisconnect: gone})
+FAULTS = dict.fromkeys((pf.FileError, pf.InputError, pf.ParameterError), refused)
+"""Errors of whoever asks. All others, such as a full disk, are the server's: uvicorn logs them, and the answer is 500 without their text."""
+
+app = Starlette(routes=ROUTES, exception_handlers={**FAULTS, ClientDisconnect: gone})

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import os
-from pathlib import Path
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 
 from .errors import InputError, shown
 
 MOST_THREADS = 1024
 """Far more than help: each takes memory and time to start."""
+
+ROOT = Path("/")
+"""Where `proc` is; tests have one of their own."""
+
+GROUP_FILES = {
+    "cgroup2": ("memory.max", "memory.current", ""),
+    "cgroup": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
+}
+"""By version of control groups: the files of a group's limit and of its use, and how the counts for the whole group begin in `memory.stat`."""
 
 
 def workers(threads: int | None) -> int:
@@ -29,12 +40,69 @@ def cores() -> int:
 
 
 def available_bytes() -> int | None:
-    """Memory that this computer has left, where it tells."""
+    """Memory that this process can still get: the least of what the computer and each of its control groups has left. `None` if nothing says so."""
+    known = [left for left in (_left_of_computer(), *_left_of_groups()) if left is not None]
+    return min(known, default=None)
+
+
+def _left_of_computer() -> int | None:
+    return _counts(ROOT / "proc/meminfo", 1 << 10).get("MemAvailable:")
+
+
+def _left_of_groups() -> Iterator[int | None]:
+    """What the memory limits of this process's control groups leave, those of the groups around them included."""
+    own = {}
+    for line in _lines(ROOT / "proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            own["cgroup2"] = path
+        elif "memory" in controllers.split(","):
+            own["cgroup"] = path
+    for line in _lines(ROOT / "proc/self/mountinfo"):
+        mounted, _, system = line.partition(" - ")
+        kind, _, options = system.split(maxsplit=2)
+        if kind not in own or (kind == "cgroup" and "memory" not in options.split(",")):
+            continue
+        top, place = (_unescaped(part) for part in mounted.split()[3:5])
+        mount = ROOT / place.lstrip("/")
+        path = PurePosixPath(own[kind])
+        # A container may see its group as the root of the mount while the path is that of the host.
+        inner = path.relative_to(top) if path.is_relative_to(top) else PurePosixPath()
+        group = mount / inner if ".." not in inner.parts else mount
+        for folder in (group, *group.parents):
+            yield _left_of_group(folder, *GROUP_FILES[kind])
+            if folder == mount:
+                break
+
+
+def _left_of_group(folder: Path, limit: str, used: str, prefix: str) -> int | None:
+    """The limit of one group, less what it uses; pages of files do not count, since the system drops them first."""
     try:
-        with Path("/proc/meminfo").open(encoding="ascii") as info:
-            return next((int(line.split()[1]) << 10 for line in info if line.startswith("MemAvailable:")), None)
-    except OSError:
+        most, taken = (int((folder / name).read_text(encoding="ascii")) for name in (limit, used))
+    except (OSError, ValueError):
+        # No limit: version 2 writes "max".
         return None
+    pages = _counts(folder / "memory.stat")
+    files = sum(pages.get(f"{prefix}{name}_file", 0) for name in ("active", "inactive"))
+    return max(0, most - max(0, taken - files))
+
+
+def _counts(path: Path, unit: int = 1) -> dict[str, int]:
+    """A file with a name and a number in each line."""
+    rows = (line.split() for line in _lines(path))
+    return {row[0]: int(row[1]) * unit for row in rows if len(row) > 1 and row[1].isdecimal()}
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+
+
+def _unescaped(path: str) -> str:
+    """A path of `mountinfo`, which writes a space as an octal number."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), path)
 
 
 def give_memory_back() -> None:

@@ -36,7 +36,7 @@ class IntractableError(MachineError):
 
 
 class RunError(Error):
-    """An execution that cannot start or go on."""
+    """An execution that cannot start or go on, or a store that cannot read or write its keys: the fault is not in what was given."""
 
 
 class CancelledError(Error):

@@ -30,10 +30,13 @@ def bytes_of(data: bytes, what: str) -> bytes:
 
 
 def made_folder(folder: str | Path) -> Path:
-    """The folder, made if it is not there."""
+    """The folder, made if it is not there; then it stays after a power failure."""
     target = path_of(folder)
     try:
+        absent = [path for path in (target, *target.parents) if not path.exists()]
         target.mkdir(parents=True, exist_ok=True)
+        for path in absent:
+            _sync(path.parent)
     except OSError as error:
         raise FileError(f"{target}: cannot make this folder ({error.strerror}); name another one") from error
     return target
@@ -126,19 +129,16 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
     write_bytes(path, text.encode(), private=private)
 
 
-def write_bytes(path: Path, data: bytes, *, private: bool = False) -> os.stat_result:
-    """Writes a file whole or not at all; a private one for its owner alone. Whoever reads it meanwhile finds the old one, or this one. To a device
-    or a pipe that is there its bytes are written as they are, but for a private file.
-
-    Gives the status of what was written, which another file may have replaced since.
-    """
+def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Writes a file whole or not at all; a private one for its owner alone. Whoever reads it meanwhile finds the old one, or this one. A device or a
+    pipe is written to as it is, except by a private file. When it returns, the file stays after a power failure."""
     try:
         if _is_stream(path):
             if private:
                 raise FileError(f"{path}: a private file is not written to a device or a pipe; name a file of your own")
             with path.open("wb") as stream:
                 stream.write(data)
-                return os.fstat(stream.fileno())
+            return
         with _beside(path) as temporary:
             # Never an existing file, whose permissions or link target would be another's.
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
@@ -146,9 +146,8 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False) -> os.stat_re
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-                status = os.fstat(file.fileno())
             temporary.replace(path)
-            return status
+            _sync(path.parent)
     except OSError as error:
         raise _unwritten(path, error.strerror) from error
 
@@ -160,6 +159,7 @@ def write_new(path: Path, write: Callable[[Path], object]) -> None:
             write(temporary)
         try:
             _put_new(temporary, path)
+            _sync(path.parent)
         except OSError as error:
             raise _unwritten(path, error.strerror) from error
 
@@ -183,6 +183,22 @@ def write_together(
             for path in absent:
                 path.rmdir()
         raise
+
+
+def _sync(folder: Path) -> None:
+    """Flushes the names of a folder's files to the disk, where the system can: a new file has its name after a power failure then."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        # A folder that may not be listed, or a system that opens none.
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -224,6 +240,7 @@ def _move(stage: Path, target: Path, names: list[str], new: Collection[str]) -> 
             with suppress(FileNotFoundError):
                 (target / name).rename(stage / f"{name}.old")
             (stage / name).rename(target / name)
+        _sync(target)
     except BaseException as error:
         for name in taken:
             if (stage / f"{name}.old").exists():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NoReturn
 from . import _native
 from .computer import available_bytes
 from .errors import FileError, InputError, ParameterError
-from .files import expect_whole, path_of, read_bytes, write_together
+from .files import bytes_of, expect_whole, path_of, read_bytes, write_together
 from .names import pick
-from .schemes.context import ClientKey, Parameters, PublicKey, ServerKey, Source, content
+from .schemes.context import ClientKey, Context, Parameters, PublicKey, ServerKey, Source, content
 from .schemes.elements import ElementContext, named_parameters, warned
 from .schemes.plan import Plan
 from .slot_parameters import SlotParameters, is_file
@@ -24,6 +24,10 @@ SCHEMES = ("tfhe", "ckks", "bgv")
 
 MARKS = {b"PLYFTFHE": "tfhe", b"PLYFCKKS": "ckks", b"PLYF_BGV": "bgv"}
 """How files of the schemes begin; all others are read as TFHE's, which says what is wrong with them."""
+
+CLIENT_KIND, PUBLIC_KINDS, CIPHERTEXT_KINDS = "ClientKey", ("PublicKey",), ("Ciphertexts",)
+EVALUATION_KINDS = ("CompressedServerKey", "EvaluationKeys")
+"""What Rust calls the kinds of files, for all schemes."""
 
 CLIENT, SERVER, PUBLIC = "client.key", "server.key", "public.key"
 """Names of the files, in this order: the client's own, what it gives to its server, what it gives to whoever encrypts."""
@@ -59,12 +63,33 @@ def load_client_key(scheme: str, source: Source) -> ClientKey:
     return _native.ClientKey.load(source) if scheme == "tfhe" else _native.SlotClient.load(scheme, source)
 
 
-def load_server_key(scheme: str, source: Source, progress: ProgressHook | None = None) -> ServerKey:
-    """A server's keys; of TFHE refused where they would not fit the memory that is left, before they are expanded."""
+def load_server_key(
+    scheme: str, source: Source, progress: ProgressHook | None = None, *, expected: Context | None = None
+) -> ServerKey:
+    """A server's keys; of TFHE refused if they would not fit the memory that is left, before they are expanded.
+
+    With `expected` they must be of its parameter set and, with CKKS and BGV, those that its program reads. Others are refused, by a
+    `ParameterError`, before they are read.
+    """
     source = _of_scheme(scheme, source)
     if scheme == "tfhe":
-        return _native.ServerKey.load(source, progress, available_bytes())
-    return _native.SlotServer.load(scheme, source)
+        needed = (expected.parameters, expected.unroll) if isinstance(expected, ElementContext) else None
+        return _native.ServerKey.load(source, progress, available_bytes(), needed)
+    return _native.SlotServer.load(scheme, source, expected.signature if expected else None)
+
+
+def expect_kind(data: bytes, what: str, kinds: Collection[str], remedy: str) -> None:
+    """Refuses bytes that are no file of one of `kinds`, as Rust calls them. Nobody is to send a secret key by mistake, and learn of it from the server."""
+    found = _native.file_kind(bytes_of(data, what)[:16])
+    if found is None:
+        raise FileError(f"{what}: {len(data):,} bytes in memory that are no file of Polyfabric's; {remedy}")
+    kind, words = found
+    if kind == CLIENT_KIND:
+        raise FileError(
+            f"{what}: these are the bytes of {words}, a secret that decrypts everything; keep it with its client, send it to nobody, and {remedy}"
+        )
+    if kind not in kinds:
+        raise FileError(f"{what}: these are the bytes of {words}; {remedy}")
 
 
 def load_public_key(scheme: str, source: Source) -> PublicKey:

@@ -23,23 +23,27 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .computer import workers
-from .errors import CancelledError, Error, FileError, InputError, shown
-from .execution import execute, plan
+from .errors import CancelledError, FileError, InputError, ParameterError, shown
+from .execution import execute
 from .files import bytes_of, path_of, read_bytes, write_bytes, write_new, write_together
 from .keys import (
+    CIPHERTEXT_KINDS,
+    EVALUATION_KINDS,
+    PUBLIC_KINDS,
+    expect_kind,
     load_client_key,
     load_public_key,
     load_server_key,
-    matching,
     parameters_of,
     public_key_of,
     transformed_bytes,
 )
 from .language.traced import TracedProgram
 from .progress import expect_hook
-from .schemes.context import STANDARD_SECURITY, ClientKey, content
+from .schemes.context import LARGEST_KEY, STANDARD_SECURITY, ClientKey, content
 from .schemes.context import PublicKey as AnyPublicKey
-from .specification import Specification
+from .schemes.plan import Plan
+from .specification import Specification, served
 
 if TYPE_CHECKING:
     from .progress import ProgressHook
@@ -60,13 +64,15 @@ class Ciphertexts:
     """ ".in.ct" of inputs, ".out.ct" of outputs."""
 
     def __post_init__(self) -> None:
-        """Refuses names that no program has: they come from whoever sent them, and become files' names."""
+        """Refuses names that no program has, since they become names of files, and bytes that are no ciphertexts."""
         wrong = next((name for name in self.parts if not NAME.fullmatch(name)), None)
         if wrong is not None:
             raise FileError(
                 f"the ciphertexts: {wrong[:64]!r} is no name of an input or an output, which has letters, digits and _ - + . alone; "
                 "send what to_bytes() gives"
             )
+        for name, data in self.parts.items():
+            expect_kind(data, f"the ciphertexts {name!r}", CIPHERTEXT_KINDS, "send what to_bytes() gives")
 
     def __repr__(self) -> str:
         what = "inputs" if self.ending == ".in.ct" else "outputs"
@@ -87,10 +93,15 @@ class Ciphertexts:
         try:
             with zipfile.ZipFile(io.BytesIO(bytes_of(data, "the ciphertexts"))) as archive:
                 entries = archive.infolist()
-                # What is not stored as it is, or stands for several, could be far larger than what came.
+                # An entry that is compressed, or two that share bytes, could be far larger than what came.
                 stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
                 if not stored or sum(entry.file_size for entry in entries) > len(data):
                     raise FileError("the ciphertexts: their archive is compressed; send what to_bytes() gives")
+                behind = len(data) - _archive_bytes(entries)
+                if behind and len(data) < zipfile.ZIP64_LIMIT:
+                    raise FileError(
+                        f"the ciphertexts: {behind:,} bytes in their archive are of none; send what to_bytes() gives"
+                    )
                 files = {entry.filename: archive.read(entry) for entry in entries}
                 if len(files) < len(entries):
                     raise FileError("the ciphertexts: two of them have one name; send what to_bytes() gives")
@@ -142,6 +153,12 @@ class EvaluationKey:
 
     data: bytes
 
+    def __post_init__(self) -> None:
+        """Refuses another file's bytes, a secret key's above all, before they are sent."""
+        expect_kind(
+            self.data, "the evaluation key", EVALUATION_KINDS, "give client.evaluation_key.to_bytes(), or a server.key"
+        )
+
     def __repr__(self) -> str:
         return f"<evaluation key: {len(self.data)} bytes>"
 
@@ -151,7 +168,7 @@ class EvaluationKey:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> EvaluationKey:
-        """From what `to_bytes` gave; a server that is given it checks it."""
+        """From what `to_bytes` gave. A server checks the rest of it."""
         return cls(bytes_of(data, "the evaluation key"))
 
     def save(self, path: str | Path) -> None:
@@ -170,6 +187,10 @@ class PublicKey:
 
     data: bytes
 
+    def __post_init__(self) -> None:
+        """Refuses another file's bytes, a secret key's above all, before they are given away."""
+        expect_kind(self.data, "the public key", PUBLIC_KINDS, "give client.public_key.to_bytes(), or a public.key")
+
     def __repr__(self) -> str:
         return f"<public key: {len(self.data)} bytes>"
 
@@ -179,7 +200,7 @@ class PublicKey:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PublicKey:
-        """From what `to_bytes` gave; who encrypts with it checks it."""
+        """From what `to_bytes` gave. An encryptor checks the rest of it."""
         return cls(bytes_of(data, "the public key"))
 
     def save(self, path: str | Path) -> None:
@@ -195,13 +216,19 @@ class PublicKey:
 class Client:
     """Who encrypts and decrypts: has a specification and a secret key, and needs no program."""
 
-    def __init__(self, specification: Specification, *, security: float = STANDARD_SECURITY) -> None:
+    def __init__(
+        self,
+        specification: Specification,
+        *,
+        security: float = STANDARD_SECURITY,
+        max_key_bytes: int = LARGEST_KEY,
+    ) -> None:
         """With a fresh key, from the operating system's randomness. A specification is somebody else's: one whose parameter set has less than
-        `security` bits is refused."""
-        self._begin(specification, security)
+        `security` bits, or whose evaluation key takes more than `max_key_bytes`, is refused."""
+        self._begin(specification, security, max_key_bytes)
         self._key = self._context.generate()
 
-    def _begin(self, specification: Specification, security: float) -> None:
+    def _begin(self, specification: Specification, security: float, max_key_bytes: int) -> None:
         if not isinstance(specification, Specification):
             raise InputError(
                 f"a client is made of a specification, not of {type(specification).__name__}; give pf.Specification.of(program), "
@@ -210,6 +237,7 @@ class Client:
         self.specification = specification
         self._context = specification.context
         specification.expect_security(security)
+        specification.expect_key_bytes(max_key_bytes)
         self._evaluation_key: EvaluationKey | None = None
 
     def __reduce__(self) -> NoReturn:
@@ -229,7 +257,7 @@ class Client:
         """`evaluation_key`, with progress."""
         expect_hook(progress)
         if self._evaluation_key is None:
-            self._evaluation_key = EvaluationKey(content(self._context.server_key(self._key, progress).save()))
+            self._evaluation_key = EvaluationKey(self._context.evaluation_key(self._key, progress))
         return self._evaluation_key
 
     @property
@@ -264,9 +292,16 @@ class Client:
         return content(self._key.save())
 
     @classmethod
-    def from_bytes(cls, specification: Specification, data: bytes, *, security: float = STANDARD_SECURITY) -> Client:
+    def from_bytes(
+        cls,
+        specification: Specification,
+        data: bytes,
+        *,
+        security: float = STANDARD_SECURITY,
+        max_key_bytes: int = LARGEST_KEY,
+    ) -> Client:
         """The client of a secret key that `to_bytes` gave."""
-        return cls._of(specification, bytes_of(data, "the secret key"), security)
+        return cls._of(specification, bytes_of(data, "the secret key"), security, max_key_bytes)
 
     def save(self, path: str | Path) -> None:
         """Writes its secret key, readable by its owner alone; whole or not at all. A file that has something else is not replaced."""
@@ -283,14 +318,21 @@ class Client:
         self._key.save(file)
 
     @classmethod
-    def load(cls, specification: Specification, path: str | Path, *, security: float = STANDARD_SECURITY) -> Client:
+    def load(
+        cls,
+        specification: Specification,
+        path: str | Path,
+        *,
+        security: float = STANDARD_SECURITY,
+        max_key_bytes: int = LARGEST_KEY,
+    ) -> Client:
         """The client of a `client.key`."""
-        return cls._of(specification, path_of(path), security)
+        return cls._of(specification, path_of(path), security, max_key_bytes)
 
     @classmethod
-    def _of(cls, specification: Specification, source: bytes | Path, security: float) -> Client:
+    def _of(cls, specification: Specification, source: bytes | Path, security: float, max_key_bytes: int) -> Client:
         made = cls.__new__(cls)
-        made._begin(specification, security)
+        made._begin(specification, security, max_key_bytes)
         made._key = load_client_key(made._context.scheme, source)
         _expect_set(made._key, specification, "client", "make a client of this specification")
         return made
@@ -335,39 +377,41 @@ class Server:
         program: TracedProgram,
         evaluation_key: EvaluationKey,
         *,
+        parameters: str | None = None,
         threads: int | None = None,
         circuit_privacy: float | None = None,
         public: bool = False,
     ) -> None:
-        """With `circuit_privacy`, of TFHE, its answers hide with so many bits how they were computed; with `public`, it takes inputs of a public key: both as
-        the client's specification was made with."""
+        """`parameters`, `circuit_privacy` and `public` are those of the client's specification (`Specification.of`): a key of another set, or with other
+        switching keys, is refused before more than its header is read. With `circuit_privacy`, of TFHE, answers hide with so many bits how they
+        were computed; with `public`, inputs may be encrypted with a public key."""
         expect_traced(program)
         if not isinstance(evaluation_key, EvaluationKey):
             raise InputError(
                 f"a server is given an evaluation key, not {type(evaluation_key).__name__}; take client.evaluation_key, or "
                 "pf.EvaluationKey.load(path)"
             )
-        self.program = program
+        planned = served(program, parameters, circuit_privacy=circuit_privacy, public=public)
+        self._begin(planned, evaluation_key, threads)
+
+    @classmethod
+    def _of(cls, planned: Plan, evaluation_key: EvaluationKey, threads: int | None) -> Server:
+        """One of many that execute one plan, as `KeyStore` has them."""
+        made = cls.__new__(cls)
+        made._begin(planned, evaluation_key, threads)
+        return made
+
+    def _begin(self, planned: Plan, evaluation_key: EvaluationKey, threads: int | None) -> None:
+        self.program = planned.program
         self._threads = workers(threads)
-        self._key = load_server_key(program.scheme, evaluation_key.data)
-        # The client has chosen the set.
-        options = {"circuit_privacy": circuit_privacy, "public": public, "security": 0}
-        parameters = matching(self._key, None)
-        another = (
-            f"The set is that of the evaluation key, {parameters.name}: if that was made for another program, bring the key of a client of "
-            f"{program.name}"
-        )
+        self._plan = planned
         try:
-            self._plan = plan(program, parameters, **options)
-        except InputError:
-            # An option is refused whatever the key is.
-            raise
-        except Error as refused:
-            raise type(refused)(f"{refused}. {another}") from None
-        try:
-            self._plan.expect_keys(self._key)
-        except Error as refused:
-            raise type(refused)(f"{refused}. {another}") from None
+            self._key = load_server_key(planned.program.scheme, evaluation_key.data, expected=planned.context)
+        except ParameterError as refused:
+            raise ParameterError(
+                f"{self.program.name}: {refused}. A server takes keys for the specification that is made with its own parameters, circuit_privacy "
+                "and public; give it the same, or bring the key of a client of that specification"
+            ) from None
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -421,6 +465,11 @@ class Server:
                 f"requests are {type(requests).__name__}; give a list of pf.Ciphertexts, or one to `execute`"
             )
         return [self.execute(request, progress=progress, cancel=cancel) for request in requests]
+
+
+def _archive_bytes(entries: Sequence[zipfile.ZipInfo]) -> int:
+    """Bytes of an archive of these entries, stored, with no others before, between or behind them."""
+    return 22 + sum(30 + 46 + 2 * len(entry.filename) + entry.file_size for entry in entries)
 
 
 def expect_traced(program: TracedProgram) -> None:

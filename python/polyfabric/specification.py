@@ -13,24 +13,37 @@ from math import floor
 from pathlib import Path
 from typing import Any
 
-from .errors import FileError, InputError, ParameterError
+from .errors import FileError, InputError, ParameterError, shown
 from .execution import make_plan
 from .files import bytes_of, path_of, read_bytes, write_text
 from .keys import SCHEMES
 from .language.shapes import written
 from .language.traced import TracedProgram
 from .reports.units import security as security_text
-from .schemes.context import Context
+from .schemes.context import LARGEST_KEY, Context
 from .schemes.elements import ElementContext
 from .schemes.options import PlanOptions, expect_bits
+from .schemes.plan import Plan
 from .schemes.slots import SlotContext
 from .slot_parameters import is_file
 
 FORMAT = "polyfabric-specification"
 VERSION = 2
 
-LARGEST = 1 << 26
-"""Bytes of the largest specification that is read: far more than thousands of inputs take."""
+LARGEST = 1 << 24
+"""Bytes of the largest specification that is read: more than ten thousand inputs take. Its objects in Python take some thirty times as many."""
+
+
+def served(
+    program: TracedProgram, parameters: str | None, *, circuit_privacy: float | None = None, public: bool = False
+) -> Plan:
+    """The plan of a program that is served: its specification is that plan's, and its servers take keys of that set alone."""
+    if parameters is not None and (not isinstance(parameters, str) or is_file(parameters)):
+        raise InputError(
+            f"{program.name}: a specification names its parameter set, and {parameters} does not come with the project; name one of "
+            "`polyfabric params`, of CKKS and BGV with --scheme, or none"
+        )
+    return make_plan(program, PlanOptions(parameters=parameters, circuit_privacy=circuit_privacy, public=public))
 
 
 @dataclass(frozen=True)
@@ -60,13 +73,7 @@ class Specification:
             raise InputError(
                 f"a specification is of a program, not of {type(program).__name__}; decorate it with @pf.program(..)"
             )
-        if parameters is not None and (not isinstance(parameters, str) or is_file(parameters)):
-            raise InputError(
-                f"{program.name}: a specification names its parameter set, and {parameters} does not come with the project; name one of "
-                "`polyfabric params`, of CKKS and BGV with --scheme, or none"
-            )
-        options = PlanOptions(parameters=parameters, circuit_privacy=circuit_privacy, public=public)
-        context = make_plan(program, options).context
+        context = served(program, parameters, circuit_privacy=circuit_privacy, public=public).context
         head = {"format": FORMAT, "version": VERSION, "program": program.name, "scheme": program.scheme}
         return cls({**head, **context.to_dict()})
 
@@ -137,6 +144,19 @@ class Specification:
                 f"the specification of {self.program_name} asks for parameter set {name}, which has {security_text(found)} bits of "
                 f"security, not {bits:g}: what is encrypted with it may be read; ask for a specification with more, or accept it "
                 f"with security={floor(found)}"
+            )
+
+    def expect_key_bytes(self, most: int) -> None:
+        """Fails if its evaluation key takes more than `most` bytes: whoever serves the program chose how large it is."""
+        if not isinstance(most, int) or most < 0:
+            raise InputError(
+                f"max_key_bytes={shown(most)}; give the bytes of the largest evaluation key to make, such as {LARGEST_KEY}"
+            )
+        found = self.context.key_bytes
+        if found > most:
+            raise ParameterError(
+                f"the specification of {self.program_name} asks for an evaluation key of {found:,} bytes, more than the {most:,} that are accepted; "
+                f"ask for a specification with a smaller key, or accept it with max_key_bytes={found}"
             )
 
     @cached_property

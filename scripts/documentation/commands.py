@@ -23,6 +23,8 @@ import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from polyfabric.computer import available_bytes
+
 from . import results, tables
 from .jobs import Job
 from .jobs import run as run_jobs
@@ -192,12 +194,8 @@ def _python() -> str:
 
 
 def _free_gibibytes() -> float:
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="utf-8")
-    except OSError:
-        return float("inf")
-    found = re.search(r"MemAvailable:\s+(\d+)", text)
-    return int(found[1]) / 2**20 if found else float("inf")
+    left = available_bytes()
+    return float("inf") if left is None else left / 2**30
 
 
 def differences(shown: tuple[str, ...], printed: str) -> list[str]:

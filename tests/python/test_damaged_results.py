@@ -148,7 +148,8 @@ UNDETECTED = {
 def test_one_bit_of_a_result(case: str) -> None:
     program, inputs = CASES[case]
     client = pf.Client(pf.Specification.of(program, SETS.get(case)))
-    answer = pf.Server(program, client.evaluation_key).execute(client.encrypt(inputs))
+    server = pf.Server(program, client.evaluation_key, parameters=SETS.get(case))
+    answer = server.execute(client.encrypt(inputs))
     right = client.decrypt(answer)
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)

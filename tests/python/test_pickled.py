@@ -121,7 +121,10 @@ def test_what_does_not_pickle_says_what_to_do() -> None:
     for value, remedy in (
         (client, r"client\.save\(path\)"),
         (pf.Encryptor(specification, client.public_key, security=0), "send the public key"),
-        (pf.Server(small, client.evaluation_key, public=True), "send the program and the evaluation key"),
+        (
+            pf.Server(small, client.evaluation_key, parameters="toy-256", public=True),
+            "send the program and the evaluation key",
+        ),
         (small.plan(), "pickle its program"),
         (result, "pickle its outputs"),
         (keys, r"keys\.save\(folder\)"),

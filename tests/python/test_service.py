@@ -10,8 +10,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import polyfabric as pf
 import pytest
@@ -161,6 +163,58 @@ def test_a_request_that_is_larger_than_any_is_not_kept(tmp_path: Path) -> None:
             assert answer.status_code == 413
             assert f"more than {most:,} bytes" in answer.text
     assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_of_a_client_are_told_and_those_of_the_server_are_not(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A client's mistakes are 400 with their text; a key that cannot be kept, or is damaged, is 500 and in the log."""
+    with serving(tmp_path) as address:
+        client = pf.Client(pf.Specification.from_bytes(httpx.get(f"{address}/specification").content))
+        key = client.evaluation_key.to_bytes()
+        request = client.encrypt({"bid": 1, "reserve": 2}).to_bytes()
+        for wrong in (client.to_bytes(), key[:-1], b""):
+            answer = httpx.put(f"{address}/keys/ada", content=wrong, timeout=60)
+            assert answer.status_code == 400
+            assert "evaluation key" in answer.text or "checksum" in answer.text
+        for wrong in (b"", request + b"1", key[:1000]):
+            assert httpx.post(f"{address}/run/ada", content=wrong, timeout=60).status_code == 400
+        assert httpx.put(f"{address}/keys/nul", content=key, timeout=60).status_code == 400
+        path = tmp_path / "ada.server.key"
+        path.mkdir()
+        faults = [httpx.put(f"{address}/keys/ada", content=key, timeout=60)]
+        path.rmdir()
+        path.write_bytes(key[:-1])
+        faults.append(httpx.post(f"{address}/run/ada", content=request, timeout=60))
+    for fault in faults:
+        assert fault.status_code == 500
+        assert str(tmp_path) not in fault.text
+        assert "key" not in fault.text
+    assert capfd.readouterr().err.count("RunError") >= len(faults)
+
+
+def test_the_example_client_does_not_read_an_endless_answer() -> None:
+    class Endless(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                for _ in range(1 << 12):
+                    self.wfile.write(bytes(1 << 16))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Endless) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        done = subprocess.run(
+            [sys.executable, EXAMPLES / "client.py", address], capture_output=True, text=True, check=False, timeout=120
+        )
+        server.shutdown()
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert f"{1 << 24:,} bytes" in done.stderr
 
 
 def test_the_example_client_says_that_there_is_no_service():

@@ -177,7 +177,7 @@ def test_outputs_hide_how_they_were_computed(tmp_path: Path) -> None:
     assert [client.decrypt(answer) for answer in answers] == [{"result": [3, 1]}] * 2
     first, second = (np.frombuffer(answer.parts["result"][-4096:-32], np.uint32) for answer in answers)
     assert np.mean(first == second) < 0.01, "masks are drawn anew"
-    plain = pf.Server(weighed, client.evaluation_key)
+    plain = pf.Server(weighed, client.evaluation_key, parameters=specification.context.parameters.name)
     same = [plain.execute(request).parts["result"] for _ in range(2)]
     assert same[0] == same[1], "without, a result is a function of the request, and tells of the program"
 

@@ -11,7 +11,7 @@ use polyfabric_program::tfhe::homomorphic::{Signature, Terminal};
 use polyfabric_runtime::tfhe::cpu::TransformedKey;
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::port::{Direction, Port};
-use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts, Content};
+use polyfabric_schemes::tfhe::serial::{self, AnyCiphertexts, Ciphertexts, Content, Storable};
 use polyfabric_schemes::tfhe::{
     AnyClientKey, AnyCompressedServerKey, AnyServerKey, ClientKey, CompressedServerKey, KeyProgress, KeyUnrolling,
     LweBatch, LweKind, Parameters, ServerKey,
@@ -66,6 +66,23 @@ impl PyServerKey {
         let (key, set) = (&self.expanded, self.expanded.parameters().name());
         let same = key.generation().expect(&self.name, inputs.generation, &inputs.name, set);
         same.map_err(Failure::of(Kind::File))
+    }
+
+    /// The transport form of the keys that a server needs of `client`.
+    fn compressed(
+        client: &AnyClientKey,
+        unrolling: KeyUnrolling,
+        callback: &Callback,
+    ) -> Result<AnyCompressedServerKey, Failure> {
+        let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
+        let compressed =
+            match client {
+                AnyClientKey::Torus32(client) => CompressedServerKey::generate_unrolled(client, unrolling, &hook)
+                    .map(AnyCompressedServerKey::Torus32),
+                AnyClientKey::Torus64(client) => CompressedServerKey::generate_unrolled(client, unrolling, &hook)
+                    .map(AnyCompressedServerKey::Torus64),
+            };
+        compressed.map_err(Failure::of(Kind::Run))
     }
 
     fn expand(compressed: AnyCompressedServerKey, name: String, callback: &Callback) -> Self {
@@ -176,6 +193,18 @@ impl PyClientKey {
         })
     }
 
+    /// The file of the evaluation key, for `key_unrolling` secret bits an iteration: what a server needs. It is not expanded, since only the server
+    /// computes with it. `progress(stage, done, total)` is called now and then.
+    #[pyo3(signature = (progress = None, key_unrolling = 1))]
+    fn evaluation_key(&self, py: Python<'_>, progress: Option<Py<PyAny>>, key_unrolling: u32) -> PyResult<Vec<u8>> {
+        let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
+        let (client, callback) = (&*self.key, Callback::new(progress));
+        detached(py, || {
+            let compressed = PyServerKey::compressed(client, unrolling, &callback)?;
+            serial::to_bytes(&compressed, "memory").map_err(Failure::of(Kind::File))
+        })
+    }
+
     /// Encodes and encrypts the inputs of a program.
     fn encrypt(
         &self,
@@ -228,14 +257,8 @@ impl PyServerKey {
         let client = &*client.key;
         let callback = Callback::new(progress);
         detached(py, || {
-            let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
-            let compressed = match client {
-                AnyClientKey::Torus32(client) => CompressedServerKey::generate_unrolled(client, unrolling, &hook)
-                    .map(AnyCompressedServerKey::Torus32),
-                AnyClientKey::Torus64(client) => CompressedServerKey::generate_unrolled(client, unrolling, &hook)
-                    .map(AnyCompressedServerKey::Torus64),
-            };
-            Ok(Self::expand(compressed.map_err(Failure::of(Kind::Run))?, "the server key".to_owned(), &callback))
+            let compressed = Self::compressed(client, unrolling, &callback)?;
+            Ok(Self::expand(compressed, "the server key".to_owned(), &callback))
         })
     }
 
@@ -281,13 +304,23 @@ impl PyServerKey {
         detached(py, || written(&*self.compressed, path.as_deref()))
     }
 
-    /// Reads the transport form, of a file or of its bytes, and expands it, unless that takes more than `limit` bytes.
+    /// Reads the transport form, of a file or of its bytes, and expands it, unless that takes more than `limit` bytes. With `expected`, a parameter set and
+    /// the secret bits an iteration, others are refused, another set before its key is read.
     #[staticmethod]
-    #[pyo3(signature = (source, progress = None, limit = None))]
-    fn load(py: Python<'_>, source: Source, progress: Option<Py<PyAny>>, limit: Option<u64>) -> PyResult<Self> {
+    #[pyo3(signature = (source, progress = None, limit = None, expected = None))]
+    fn load(
+        py: Python<'_>,
+        source: Source,
+        progress: Option<Py<PyAny>>,
+        limit: Option<u64>,
+        expected: Option<(PyParameters, u32)>,
+    ) -> PyResult<Self> {
         let callback = Callback::new(progress);
         detached(py, || {
-            let compressed: AnyCompressedServerKey = source.read().map_err(Failure::of(Kind::File))?;
+            let compressed = match expected {
+                Some((set, bits)) => of_set(&source, &set.0, bits)?,
+                None => source.read().map_err(Failure::of(Kind::File))?,
+            };
             let (set, wanted) = (compressed.parameters(), compressed.expanded_bytes());
             if let Some(left) = limit.filter(|&limit| wanted > limit) {
                 let (name, set) = (source.name(), set.name());
@@ -301,6 +334,23 @@ impl PyServerKey {
             Ok(Self::expand(compressed, source.name(), &callback))
         })
     }
+}
+
+/// The transport form of a server's keys, which must be of the set `expected` and of `bits` secret bits an iteration.
+fn of_set(source: &Source, expected: &Parameters, bits: u32) -> Result<AnyCompressedServerKey, Failure> {
+    let compressed = source.read_of(expected, AnyCompressedServerKey::read_payload)?;
+    let found = match &compressed {
+        AnyCompressedServerKey::Torus32(key) => key.unrolling(),
+        AnyCompressedServerKey::Torus64(key) => key.unrolling(),
+    };
+    if found.bits() != bits {
+        let (name, found) = (source.name(), found.bits());
+        let message = format!(
+            "{name}: its key takes {found} secret bits an iteration, and {bits} are needed; make the key by the program's own specification"
+        );
+        return Err(Failure::new(Kind::Parameter, message));
+    }
+    Ok(compressed)
 }
 
 /// Which way ciphertexts go.
@@ -424,7 +474,7 @@ impl PyCiphertexts {
                 // First whose it is: that the set is another follows from that.
                 let needed = signature.0.port(direction(outputs), &name);
                 needed.expect(port, &path).map_err(Failure::of(Kind::File))?;
-                let found = serial::Storable::parameters(&content);
+                let found = Storable::parameters(&content);
                 if *found != parameters.0 {
                     let (found, expected) = (found.name(), parameters.0.name());
                     let message = format!(

@@ -54,5 +54,7 @@ mod _native {
     #[pymodule_export]
     use crate::signature::PySignature;
     #[pymodule_export]
+    use crate::storage::file_kind;
+    #[pymodule_export]
     use crate::workers::watch;
 }

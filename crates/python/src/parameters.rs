@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Kind};
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::table::capacities;
-use polyfabric_schemes::tfhe::{LweKind, Parameters, ParametersLiteral, noise, sets};
+use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, Parameters, ParametersLiteral, noise, sets};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
@@ -76,6 +76,12 @@ impl PyParameters {
     #[getter]
     fn key_switch_key_bytes(&self) -> Option<u64> {
         self.0.key_switch_key_len().map(|length| length as u64 * u64::from(self.0.torus_bits() / 8))
+    }
+
+    /// Bytes of an evaluation key as its client sends it, and as its server expands it, for `key_unrolling` secret bits an iteration.
+    fn key_bytes(&self, key_unrolling: u32) -> PyResult<(u64, u64)> {
+        let unrolling = KeyUnrolling::new(key_unrolling).map_err(Failure::of(Kind::Program))?;
+        Ok((self.0.compressed_key_bytes(unrolling), self.0.server_key_bytes(unrolling)))
     }
 
     /// Mean squares of the errors that building blocks add, over errors and keys, fractions of the torus squared.

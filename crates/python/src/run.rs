@@ -8,7 +8,7 @@ use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
 use polyfabric_runtime::tfhe::cpu::{Executor, TransformedKey};
-use polyfabric_runtime::tfhe::interpreter;
+use polyfabric_runtime::tfhe::{RunError, interpreter};
 use polyfabric_schemes::tfhe::{AnyServerKey, ServerKey};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -29,7 +29,14 @@ fn run_cpu<T: Torus>(
     callback: &Callback,
 ) -> Result<Batches<T>, Failure> {
     let executor = Executor::sharing(server, transformed, threads).map_err(Failure::of(Kind::Run))?;
-    executor.run(kernel, inputs, callback).map_err(Failure::of(Kind::Run))
+    executor.run(kernel, inputs, callback).map_err(failure)
+}
+
+/// Wrong inputs are their sender's fault, all else is a failure to run.
+fn failure(error: RunError) -> Failure {
+    use RunError::{InputShape, MissingInput, UnknownInput};
+    let of_inputs = matches!(error, MissingInput { .. } | UnknownInput { .. } | InputShape { .. });
+    Failure::new(if of_inputs { Kind::Input } else { Kind::Run }, error)
 }
 
 /// Re-randomises the batches that have a deviation, and floods them with it.
@@ -124,7 +131,7 @@ impl PyKernelProgram {
                 }
                 _ => return Err(torus_mismatch()),
             };
-            let batches = outputs.map_err(Failure::of(Kind::Run))?;
+            let batches = outputs.map_err(failure)?;
             Ok(PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() })
         })
     }

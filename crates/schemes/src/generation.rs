@@ -8,24 +8,21 @@ use thiserror::Error;
 use crate::random::{Purpose, Seeds};
 use crate::serial::{FormatError, Reader, Sink};
 
-/// The name of a key generation: 16 random bytes that were drawn beside the secrets and say nothing of them.
+/// The name of a key generation: 16 random bytes that were drawn next to the secrets and say nothing of them. It is never printed: a server's errors
+/// go to strangers, and the name tells whose key it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyGeneration([u8; 16]);
 
 /// Two files of different key generations.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "{first} is of key generation {of_first}, {second} of {of_second}, both of parameter set {parameters}; use files of one key generation"
+    "{first} and {second} are of two key generations, both of parameter set {parameters}; use files of one key generation"
 )]
 pub struct OtherGeneration {
     /// One of the files.
     pub first: String,
-    /// Its generation.
-    pub of_first: KeyGeneration,
     /// The other.
     pub second: String,
-    /// Its generation.
-    pub of_second: KeyGeneration,
     /// Their parameter set.
     pub parameters: String,
 }
@@ -60,13 +57,6 @@ impl KeyGeneration {
             return Ok(());
         }
         let (first, second, parameters) = (first.to_owned(), second.to_owned(), parameters.to_owned());
-        Err(OtherGeneration { first, of_first: self, second, of_second, parameters })
-    }
-}
-
-impl std::fmt::Display for KeyGeneration {
-    /// Its first eight bytes: enough to tell two apart.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        Err(OtherGeneration { first, second, parameters })
     }
 }

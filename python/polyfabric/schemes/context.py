@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _native
+from ..computer import available_bytes
+from ..errors import RunError
+from ..reports.units import bytes_text
 from ..slot_parameters import SlotParameters
 
 if TYPE_CHECKING:
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 
 STANDARD_SECURITY = 128.0
 """Bits that a set of one's own, or of somebody else's key or specification, must have unless fewer are asked for."""
+
+LARGEST_KEY = 4 << 30
+"""Bytes of the largest evaluation key that a client makes unless it accepts more: whoever wrote its specification asks for the key."""
 
 Parameters: TypeAlias = _native.Parameters | SlotParameters
 """A checked parameter set."""
@@ -63,13 +69,31 @@ class Context(ABC):
 
     # -- keys -----------------------------------------------------------------------------------------------------
 
+    @property
+    @abstractmethod
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation key, as its client makes it."""
+
     @abstractmethod
     def generate(self) -> ClientKey:
-        """A fresh secret key, from the operating system's randomness."""
+        """A fresh secret key, from the operating system's randomness; refused if the evaluation key would not fit the memory."""
 
     @abstractmethod
     def server_key(self, client: ClientKey, progress: ProgressHook | None = None) -> ServerKey:
-        """The keys that the program's server needs of a client."""
+        """The keys that the program's server needs of a client; refused if they would not fit the memory."""
+
+    @abstractmethod
+    def evaluation_key(self, client: ClientKey, progress: ProgressHook | None = None) -> bytes:
+        """The file of these keys, for a client that only sends it; refused if making it would not fit the memory."""
+
+    def expect_memory(self, wanted: int) -> None:
+        """Fails if fewer bytes of memory are left than keys take."""
+        left = available_bytes()
+        if left is not None and wanted > left:
+            raise RunError(
+                f"the keys of parameter set {self.parameters.name} take {bytes_text(wanted)}, but {bytes_text(left)} of memory are left; use a "
+                "computer with more memory, or ask for a specification with a smaller set or fewer rotations"
+            )
 
     # -- values ---------------------------------------------------------------------------------------------------
 

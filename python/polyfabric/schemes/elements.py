@@ -96,13 +96,25 @@ class ElementContext(Context):
         """Bits of security of the parameter set; 0 if none are known."""
         return self.parameters.security_bits
 
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation key: its masks are a seed."""
+        return self.parameters.key_bytes(self.unroll)[0]
+
     def generate(self) -> _native.ClientKey:
-        """A fresh secret key, from the operating system's randomness."""
+        """A fresh secret key, from the operating system's randomness; refused if the evaluation key would not fit the memory."""
+        self.expect_memory(self.key_bytes)
         return _native.ClientKey.generate(self.parameters)
 
     def server_key(self, client: _native.ClientKey, progress: ProgressHook | None = None) -> _native.ServerKey:
-        """The keys that a server needs of a client."""
+        """The keys that a server needs of a client, in both forms; refused if they would not fit the memory."""
+        self.expect_memory(sum(self.parameters.key_bytes(self.unroll)))
         return _native.ServerKey.generate(client, progress, self.unroll)
+
+    def evaluation_key(self, client: _native.ClientKey, progress: ProgressHook | None = None) -> bytes:
+        """The file of these keys, which are not expanded; refused if making it would not fit the memory."""
+        self.expect_memory(2 * self.key_bytes)
+        return client.evaluation_key(progress, self.unroll)
 
     def encrypt_publicly(
         self, public: _native.PublicKey, values: Values, server: _native.ServerKey
@@ -243,9 +255,14 @@ class ElementPlan(Plan):
         return self.memory["server"]
 
     @property
+    def key_bytes(self) -> int:
+        """What of that is a client's keys as a server expands them, without their transforms."""
+        return self.memory["server_key"]
+
+    @property
     def key_text(self) -> str:
         """What of that is keys, in words."""
-        return f"{bytes_text(self.memory['server_key'])} for the server's keys, and their transforms"
+        return f"{bytes_text(self.key_bytes)} for the server's keys, and their transforms"
 
     @property
     def work(self) -> dict[str, int]:

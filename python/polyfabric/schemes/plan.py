@@ -86,8 +86,10 @@ class Plan(ABC):
     """log2 of the probability that a result is wrong: of CKKS, that it is off by more than its bound."""
     memory_bytes: int
     """Memory that the server takes: keys and ciphertexts."""
+    key_bytes: int
+    """What of that is a client's keys as a server has them when it begins."""
     key_text: str
-    """What of that is keys, in words."""
+    """The same in words."""
     work: dict[str, int]
     """How many look-ups an execution has, or operations on slots."""
 

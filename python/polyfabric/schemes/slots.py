@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native, gpu
-from ..computer import available_bytes
-from ..errors import InputError, ParameterError, RunError, SecurityWarning, shown
+from ..errors import InputError, ParameterError, SecurityWarning, shown
 from ..language.place import warn_user
 from ..language.shapes import written
 from ..language.slot_program import SlotProgram
@@ -23,7 +22,7 @@ from ..reports import Report
 from ..reports.units import bytes_text
 from ..reports.units import security as security_text
 from ..slot_parameters import SlotParameters, chosen
-from .context import STANDARD_SECURITY, Context, Source, Values
+from .context import STANDARD_SECURITY, Context, Source, Values, content
 from .facts import SlotFacts, SlotNode
 from .options import PlanOptions
 from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, told
@@ -90,24 +89,31 @@ class SlotContext(Context):
         """Bits of security of the parameter set; 0 if none are known."""
         return float(self.parameters.to_dict()["security_bits"])
 
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the switching keys that the program asks for."""
+        return self.signature.key_bytes
+
     def generate(self) -> _native.SlotClient:
-        """A fresh secret key, from the operating system's randomness; refused where the keys that follow would not fit the memory."""
-        self._expect_memory()
+        """A fresh secret key, from the operating system's randomness; refused if the keys that follow would not fit the memory."""
+        self.expect_memory(self.key_bytes + self._ring_bytes)
         return _native.SlotClient.generate(self.signature)
 
     def server_key(self, client: _native.SlotClient, progress: ProgressHook | None = None) -> _native.SlotServer:
-        """The switching keys that the program asks for; refused where they would not fit the memory."""
-        self._expect_memory()
+        """The switching keys that the program asks for; refused if they would not fit the memory."""
+        self.expect_memory(self.key_bytes + self._ring_bytes)
         return client.server(self.signature, progress)
 
-    def _expect_memory(self) -> None:
-        """Refuses to make keys that do not fit the memory that is left."""
-        wanted, left = self.signature.key_bytes, available_bytes()
-        if left is not None and wanted > left:
-            raise RunError(
-                f"{self.signature.name}: its switching keys take {bytes_text(wanted)}, but {bytes_text(left)} are left; use a machine with "
-                "more memory"
-            )
+    def evaluation_key(self, client: _native.SlotClient, progress: ProgressHook | None = None) -> bytes:
+        """The file of these keys; refused if making it would not fit the memory."""
+        self.expect_memory(2 * self.key_bytes + self._ring_bytes)
+        return content(self.server_key(client, progress).save())
+
+    @property
+    def _ring_bytes(self) -> int:
+        """Bytes of the ring's tables and of the polynomials that a key is made of: six words a coefficient and limb, as measured."""
+        figures = self.parameters.to_dict()
+        return 6 * 8 * int(figures["ring_degree"]) * int(figures["limbs"] + figures["special_limbs"])
 
     def encrypt_to(
         self, public: _native.SlotPublicKey, name: str, values: Native, path: Path | None = None
@@ -234,9 +240,14 @@ class SlotPlan(Plan):
         return int(self.facts["memory_bytes"])
 
     @property
+    def key_bytes(self) -> int:
+        """What of that is a client's keys."""
+        return int(self.facts["key_bytes"])
+
+    @property
     def key_text(self) -> str:
         """What of that is keys, in words."""
-        return f"{bytes_text(self.facts['key_bytes'])} for {len(self.facts['keys'])} switching keys"
+        return f"{bytes_text(self.key_bytes)} for {len(self.facts['keys'])} switching keys"
 
     @property
     def work(self) -> dict[str, int]:

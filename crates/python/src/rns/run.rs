@@ -414,16 +414,32 @@ impl PySlotServer {
         })
     }
 
-    /// Reads what `save` wrote; `scheme` is "ckks" or "bgv".
+    /// Reads what `save` wrote; `scheme` is "ckks" or "bgv". With `expected`, the keys must be of its set, those that it lists, and no others: what differs is
+    /// refused before it is read.
     #[staticmethod]
-    fn load(py: Python<'_>, scheme: &str, source: Source) -> PyResult<Self> {
+    #[pyo3(signature = (scheme, source, expected = None))]
+    fn load(py: Python<'_>, scheme: &str, source: Source, expected: Option<&PySlotSignature>) -> PyResult<Self> {
         let file = |error: FileError| Failure::new(Kind::File, error);
+        let expected = expected.map(|signature| &*signature.0);
         detached(py, || {
+            let wanted = expected.map(|own| own.keys().iter().map(|key| (key.id, &*key.limbs)).collect());
             let (set, generation, keys) = if scheme == "bgv" {
-                let set: bgv::serial::EvaluationKeys = source.read().map_err(file)?;
+                let set = match expected.map(Signature::set) {
+                    Some(ParameterSet::Bgv(needed)) => source.read_of(needed, |parameters, length, reader| {
+                        bgv::serial::EvaluationKeys::read(parameters, length, wanted.as_ref(), reader)
+                    })?,
+                    Some(ParameterSet::Ckks(_)) => return Err(foreign()),
+                    None => source.read().map_err(file)?,
+                };
                 (ParameterSet::Bgv(set.parameters), set.generation, set.keys)
             } else {
-                let set: ckks::serial::EvaluationKeys = source.read().map_err(file)?;
+                let set = match expected.map(Signature::set) {
+                    Some(ParameterSet::Ckks(needed)) => source.read_of(needed, |parameters, length, reader| {
+                        ckks::serial::EvaluationKeys::read(parameters, length, wanted.as_ref(), reader)
+                    })?,
+                    Some(ParameterSet::Bgv(_)) => return Err(foreign()),
+                    None => source.read().map_err(file)?,
+                };
                 (ParameterSet::Ckks(set.parameters), set.generation, set.keys)
             };
             // They were packed for the way; now they are read for every operation.

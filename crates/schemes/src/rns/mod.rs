@@ -41,4 +41,5 @@ pub use limb::{Domain, LimbId};
 pub use polynomial::RnsPolynomial;
 pub use ring::{Ring, RingError};
 pub use secret::{SecretDistribution, SecretKey, SecretPolynomial};
+pub use serial::WantedKeys;
 pub use variant::{KeySwitchVariant, VariantError};

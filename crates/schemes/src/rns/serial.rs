@@ -3,6 +3,7 @@
 //! Residues are packed as [`PackedBits`] says. A reader computes what an object takes from its header and from the checked
 //! parameters, and finds it in what is left of the file, before it allocates; every residue is checked to be below its prime.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use polyfabric_kernels::RingDegree;
@@ -207,16 +208,35 @@ pub(crate) fn write_key_set(keys: &KeySet, sink: &mut Sink<'_>) -> std::io::Resu
     Ok(())
 }
 
-/// Reads a set of keys over `ring`: packed, masks as seeds. A key must cut as `gadget_of` says, but for limbs of Q that it may lack: programs are
-/// lowered for that, and look at no more of a key than its rows and limbs.
+/// The keys that a program reads, and the limbs that each must have at least.
+pub type WantedKeys<'a> = BTreeMap<KeyId, &'a [LimbId]>;
+
+/// Fails unless the key `id` over `found` is one that a program reads, with all limbs.
+fn expect_wanted(id: KeyId, found: &[LimbId], wanted: &WantedKeys<'_>) -> Result<(), FormatError> {
+    let Some(needed) = wanted.get(&id) else {
+        return Err(FormatError::Keys(format!("{id} is there, which the program does not read")));
+    };
+    match needed.iter().find(|limb| !found.contains(limb)) {
+        Some(limb) => Err(FormatError::Keys(format!("{id} lacks limb {limb}, which the program reads"))),
+        None => Ok(()),
+    }
+}
+
+/// Reads a set of keys over `ring`: packed, masks as seeds. A key must cut as `gadget_of` says, except for limbs of Q that it may lack: programs are
+/// lowered for that, and look at no more of a key than its rows and limbs. With `wanted` the set must have these keys and no others; what differs is
+/// refused before the key is read.
 pub(crate) fn read_key_set(
     ring: &Arc<Ring>,
     gadget_of: impl Fn(KeyId) -> Arc<Gadget>,
+    wanted: Option<&WantedKeys<'_>>,
     reader: &mut Reader<'_>,
 ) -> Result<KeySet, FormatError> {
     let count = reader.u32("the number of keys")?;
     if count > MAX_KEYS {
         return Err(FormatError::Content("there are more keys than automorphisms"));
+    }
+    if let Some(needed) = wanted.map(BTreeMap::len).filter(|&needed| needed != count as usize) {
+        return Err(FormatError::Keys(format!("there are {count} switching keys, and the program reads {needed}")));
     }
     let mut keys = KeySet::new(Arc::clone(ring));
     for _ in 0..count {
@@ -228,6 +248,9 @@ pub(crate) fn read_key_set(
         let gadget = Arc::new(read_gadget(ring, reader)?);
         if *gadget.literal() != gadget_of(id).over(gadget.qp()) {
             return Err(FormatError::Content("a key cuts in other digits than its parameter set"));
+        }
+        if let Some(wanted) = wanted {
+            expect_wanted(id, gadget.qp(), wanted)?;
         }
         let seed = match reader.u32("whether a key has a seed")? {
             0 => None,

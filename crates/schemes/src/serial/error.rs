@@ -61,6 +61,17 @@ pub enum FormatError {
         /// What was asked for.
         expected: String,
     },
+    /// Another parameter set than the one that the reader needs.
+    #[error("it is of parameter set {found}, and {expected} is needed; bring a file of that set")]
+    Set {
+        /// The name of the file's.
+        found: String,
+        /// The name of the needed one.
+        expected: String,
+    },
+    /// Other switching keys than a program reads.
+    #[error("{0}; make the keys by the program's own specification")]
+    Keys(String),
     /// A kind that no version wrote.
     #[error("unknown kind of content {0}; the file is damaged, bring a fresh copy")]
     UnknownKind(u32),

@@ -1,7 +1,7 @@
 //! Reading and writing whole files.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ use polyfabric_kernels::{Torus, cancel};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::error::{FileError, FormatError};
-use super::{Family, FileKind, Storable};
+use super::{Family, Fields, FileKind, Storable};
 
 /// Bytes converted at a time.
 const CHUNK: usize = 1 << 16;
@@ -138,7 +138,19 @@ pub fn save<S: Storable>(content: &S, path: &Path) -> Result<(), FileError> {
     let (temporary, file) =
         create_beside(path, S::KIND.is_private()).map_err(FormatError::io("create the file")).map_err(wrap)?;
     let temporary = Temporary(Some(temporary));
-    write_file(content, file).and_then(|()| temporary.renamed(path)).map_err(wrap)
+    write_file(content, file).and_then(|()| temporary.renamed(path)).and_then(|()| sync_folder(path)).map_err(wrap)
+}
+
+/// Flushes the name of a file to the disk: without it, a new file may be gone after a power failure. Does nothing where folders cannot be opened or flushed.
+fn sync_folder(path: &Path) -> Result<(), FormatError> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(folder) = File::open(parent) else { return Ok(()) };
+    match folder.sync_all() {
+        Err(error) if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Err(FormatError::io("flush the folder to the disk")(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A file that is removed unless it gets its name: where writing it fails, or nobody wants it any more.
@@ -201,7 +213,7 @@ fn create_beside(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)>
         name.push(format!(".{}-{}.part", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
         let temporary = path.with_file_name(name);
         match options.open(&temporary) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             opened => return opened.map(|file| (temporary, file)),
         }
     }
@@ -260,8 +272,30 @@ pub fn to_bytes<S: Storable>(content: &S, name: &str) -> Result<Vec<u8>, FileErr
 /// # Errors
 /// As [`load`].
 pub fn from_bytes<S: Storable>(bytes: &[u8], name: &str) -> Result<S, FileError> {
-    let mut source = bytes;
-    read_from(&mut source, bytes.len() as u64).map_err(|cause| FileError { path: name.into(), cause })
+    read_slice(bytes, name, None, S::read_payload)
+}
+
+/// As [`from_bytes`], of a file that must be of the set `expected`; `read` reads its payload, as [`Storable::read_payload`] or more strictly.
+///
+/// # Errors
+/// As [`load`]; [`FormatError::Set`] before the payload is touched.
+pub fn from_bytes_of<S: Storable>(
+    bytes: &[u8],
+    name: &str,
+    expected: &ParametersOf<S>,
+    read: impl FnOnce(ParametersOf<S>, u64, &mut Reader<'_>) -> Result<S, FormatError>,
+) -> Result<S, FileError> {
+    read_slice(bytes, name, Some(expected), read)
+}
+
+fn read_slice<S: Storable>(
+    mut bytes: &[u8],
+    name: &str,
+    expected: Option<&ParametersOf<S>>,
+    read: impl FnOnce(ParametersOf<S>, u64, &mut Reader<'_>) -> Result<S, FormatError>,
+) -> Result<S, FileError> {
+    let length = bytes.len() as u64;
+    read_as(&mut bytes, length, expected, read).map_err(|cause| FileError { path: name.into(), cause })
 }
 
 /// Reads a file of `S`'s kind.
@@ -269,11 +303,34 @@ pub fn from_bytes<S: Storable>(bytes: &[u8], name: &str) -> Result<S, FileError>
 /// # Errors
 /// [`FormatError`]: another kind, version or program's file, damage, or the operating system's refusal. Nothing is handed out then.
 pub fn load<S: Storable>(path: &Path) -> Result<S, FileError> {
+    read_path(path, None, S::read_payload)
+}
+
+/// As [`load`], of a file that must be of the set `expected`; `read` reads its payload, as [`Storable::read_payload`] or more strictly.
+///
+/// # Errors
+/// As [`load`]; [`FormatError::Set`] before the payload is touched.
+pub fn load_of<S: Storable>(
+    path: &Path,
+    expected: &ParametersOf<S>,
+    read: impl FnOnce(ParametersOf<S>, u64, &mut Reader<'_>) -> Result<S, FormatError>,
+) -> Result<S, FileError> {
+    read_path(path, Some(expected), read)
+}
+
+fn read_path<S: Storable>(
+    path: &Path,
+    expected: Option<&ParametersOf<S>>,
+    read: impl FnOnce(ParametersOf<S>, u64, &mut Reader<'_>) -> Result<S, FormatError>,
+) -> Result<S, FileError> {
     let wrap = |cause| FileError { path: path.to_owned(), cause };
     let mut file = File::open(path).map_err(FormatError::io("open the file")).map_err(wrap)?;
     let metadata = file.metadata().map_err(FormatError::io("read the file's length")).map_err(wrap)?;
-    read_from(&mut file, metadata.len()).map_err(wrap)
+    read_as(&mut file, metadata.len(), expected, read).map_err(wrap)
 }
+
+/// The parameters of a file's family.
+type ParametersOf<S> = <<S as Storable>::Family as Family>::Parameters;
 
 /// The scheme whose files start so.
 fn scheme_of(magic: [u8; 8]) -> Option<&'static str> {
@@ -286,7 +343,18 @@ fn scheme_of(magic: [u8; 8]) -> Option<&'static str> {
 }
 
 /// Reads the content of a file of `length` bytes.
+#[cfg(test)]
 pub(crate) fn read_from<S: Storable>(source: &mut dyn Read, length: u64) -> Result<S, FormatError> {
+    read_as(source, length, None, S::read_payload)
+}
+
+/// Reads the content of a file of `length` bytes, its payload by `read`. The parameter block must be that of `expected`, if there is one.
+fn read_as<S: Storable>(
+    source: &mut dyn Read,
+    length: u64,
+    expected: Option<&ParametersOf<S>>,
+    read: impl FnOnce(ParametersOf<S>, u64, &mut Reader<'_>) -> Result<S, FormatError>,
+) -> Result<S, FormatError> {
     let mut reader = Reader::new(source, length);
     let mut magic = [0; 8];
     reader.bytes("the file's mark", &mut magic)?;
@@ -311,6 +379,9 @@ pub(crate) fn read_from<S: Storable>(source: &mut dyn Read, length: u64) -> Resu
     }
     let mut block = vec![0; block_length as usize];
     reader.bytes("the parameter block", &mut block)?;
+    if let Some(expected) = expected {
+        expect_block(&block, &S::Family::encode(expected))?;
+    }
     let parameters = S::Family::decode(&block)?;
     let payload = reader.u64("the length of the content")?;
     let needed = payload.saturating_add(CHECKSUM);
@@ -318,7 +389,7 @@ pub(crate) fn read_from<S: Storable>(source: &mut dyn Read, length: u64) -> Resu
     if reader.left > needed {
         return Err(FormatError::Trailing(reader.left - needed));
     }
-    let content = S::read_payload(parameters, payload, &mut reader)?;
+    let content = read(parameters, payload, &mut reader)?;
     let computed = *reader.hasher.finalize().as_bytes();
     let mut stored = [0; CHECKSUM as usize];
     reader.bytes("the checksum", &mut stored)?;
@@ -326,4 +397,16 @@ pub(crate) fn read_from<S: Storable>(source: &mut dyn Read, length: u64) -> Resu
         return Err(FormatError::Checksum);
     }
     Ok(content)
+}
+
+/// Fails unless a parameter block is the `expected` one. The file's is not decoded: checking a set that somebody made up can take long.
+fn expect_block(block: &[u8], expected: &[u8]) -> Result<(), FormatError> {
+    // Every family's block begins with the name. A file's may be anything.
+    let name = |block: &[u8]| Fields(block).name().map(|name| name.chars().take(64).collect::<String>());
+    let (found, needed) = (name(block)?.escape_debug().to_string(), name(expected)?);
+    if block == expected {
+        return Ok(());
+    }
+    let found = if found == needed { format!("{found} with other figures") } else { found };
+    Err(FormatError::Set { found, expected: needed })
 }

@@ -17,8 +17,10 @@
 //! call for and what is left of the file, before anything of that size is allocated; the checksum is verified before anything is
 //! handed out. It finds damage, not forgery: who can write a file can also write its checksum.
 //!
-//! Writing goes to a temporary file beside the target, is flushed to the disk, and takes the target's name at the end, so that a reader sees the
-//! old file or the new one. Secret keys are readable by their owner alone.
+//! Whoever needs a file of one parameter set reads it by [`from_bytes_of`] or [`load_of`], which compare the parameter block before it is decoded.
+//!
+//! Writing goes to a temporary file next to the target, is flushed to the disk, and takes the target's name at the end, so that a reader sees the
+//! old file or the new one. The folder is flushed too. Secret keys are readable by their owner alone.
 
 mod error;
 mod fields;
@@ -27,13 +29,13 @@ mod kinds;
 
 pub use error::{FileError, FormatError};
 pub(crate) use fields::Fields;
-pub use file::{Reader, Sink, from_bytes, load, save, to_bytes};
+pub use file::{Reader, Sink, from_bytes, from_bytes_of, load, load_of, save, to_bytes};
 #[cfg(test)]
 pub(crate) use file::{read_from, write_to};
 pub(crate) use kinds::file_kinds;
 
 /// What a file of a family holds.
-pub trait FileKind: Copy + PartialEq + std::fmt::Display + 'static {
+pub trait FileKind: Copy + PartialEq + std::fmt::Debug + std::fmt::Display + 'static {
     /// Its number in the file.
     fn code(self) -> u32;
 

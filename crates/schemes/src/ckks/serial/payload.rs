@@ -8,8 +8,8 @@ use crate::generation::KeyGeneration;
 use crate::port::Port;
 use crate::random::MaskSeed;
 use crate::rns::serial::{
-    ciphertext_bytes, key_set_bytes, polynomial_bytes, read_ciphertext, read_key_set, read_polynomial, read_secret,
-    write_ciphertext, write_key_set, write_polynomial, write_secret,
+    WantedKeys, ciphertext_bytes, key_set_bytes, polynomial_bytes, read_ciphertext, read_key_set, read_polynomial,
+    read_secret, write_ciphertext, write_key_set, write_polynomial, write_secret,
 };
 use crate::rns::{Domain, KeySet, LimbId, PublicKey, Ring, RingError};
 use crate::serial::{FormatError, Reader, Sink, Storable, expect_length};
@@ -148,10 +148,26 @@ impl Storable for EvaluationKeys {
     }
 
     fn read_payload(parameters: Parameters, length: u64, reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        Self::read(parameters, length, None, reader)
+    }
+}
+
+impl EvaluationKeys {
+    /// As [`Storable::read_payload`]; with `wanted` the keys must be these and no others.
+    ///
+    /// # Errors
+    /// [`FormatError`]; [`FormatError::Keys`] before a key is read that is not wanted, or lacks limbs.
+    #[doc(hidden)]
+    pub fn read(
+        parameters: Parameters,
+        length: u64,
+        wanted: Option<&WantedKeys<'_>>,
+        reader: &mut Reader<'_>,
+    ) -> Result<Self, FormatError> {
         let before = reader.left();
         let generation = KeyGeneration::read(reader)?;
         let ring = ring_of(&parameters)?;
-        let keys = read_key_set(&ring, |id| Arc::clone(parameters.gadget_of(id)), reader)?;
+        let keys = read_key_set(&ring, |id| Arc::clone(parameters.gadget_of(id)), wanted, reader)?;
         expect_length("the evaluation keys", length, before - reader.left())?;
         Ok(Self { parameters, generation, keys })
     }

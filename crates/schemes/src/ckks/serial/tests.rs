@@ -9,8 +9,8 @@ use super::*;
 use crate::ckks::{ClientKey, Complex, PublicEncryptionKey, sets};
 use crate::port::Port;
 use crate::progress::no_progress;
-use crate::rns::{KeyId, KeyStorage};
-use crate::serial::{read_from, write_to};
+use crate::rns::{KeyId, KeyStorage, LimbId, WantedKeys};
+use crate::serial::{from_bytes_of, read_from, write_to};
 
 fn bytes<S: Storable>(content: &S) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -92,9 +92,8 @@ fn files_of_two_key_generations_are_told_apart() {
     });
     let [one, two] = generations;
     assert_eq!(one.expect("client.key", one, "server.key", "toy-10"), Ok(()));
-    let error = one.expect("client.key", two, "server.key", "toy-10").expect_err("two generations").to_string();
-    let expected = format!("client.key is of key generation {one}, server.key of {two}, both of parameter set toy-10;");
-    assert!(error.starts_with(&expected), "{error}");
+    let error = one.expect("client.key", two, "server.key", "toy-10").expect_err("two generations");
+    assert_eq!((&*error.first, &*error.second, &*error.parameters), ("client.key", "server.key", "toy-10"));
     // Without a test's seeds they are random.
     let fresh = || ClientKey::generate(&parameters).expect("keys").generation();
     assert_ne!(fresh(), fresh());
@@ -274,4 +273,53 @@ fn a_small_file_of_a_large_ring_makes_no_tables() {
     let none = Ciphertexts { parameters, generation, port: Port::for_tests(), ciphertexts: Vec::new() };
     let back = read::<Ciphertexts>(&bytes(&none)).expect("no ciphertexts");
     assert_eq!(back.parameters.ring().expect("a ring").table_bytes(), 0);
+}
+
+/// The keys as a server reads them that expects `wanted` with their limbs of the set `expected`.
+fn read_wanted(bytes: &[u8], expected: &Parameters, wanted: &[KeyId]) -> Result<EvaluationKeys, FormatError> {
+    let gadgets: Vec<_> = wanted.iter().map(|&id| (id, expected.gadget_of(id))).collect();
+    let wanted: WantedKeys<'_> = gadgets.iter().map(|(id, gadget)| (*id, gadget.qp())).collect();
+    from_bytes_of(bytes, "the keys", expected, |parameters, length, reader| {
+        EvaluationKeys::read(parameters, length, Some(&wanted), reader)
+    })
+    .map_err(|error| error.cause)
+}
+
+#[test]
+fn keys_that_a_program_does_not_read_are_refused_before_they_are_read() {
+    let client = client("toy-10");
+    let set = client.parameters();
+    let [first, second, third] = [KeyId::Relinearisation, KeyId::Galois(5), KeyId::Galois(7)];
+    let mut written = bytes(&evaluation_keys(&client, &[first, second]));
+    assert!(read_wanted(&written, set, &[second, first]).is_ok());
+    // The bodies of the second key are residues of no limb: whoever reads them says so.
+    let end = written.len() - 32;
+    written[end - 1000..end].fill(0xff);
+    let written = with_checksum(written);
+    assert!(matches!(read_wanted(&written, set, &[first, second]), Err(FormatError::Content(_))));
+    for wanted in [&[][..], &[first], &[first, third], &[second, third], &[first, second, third]] {
+        let refused = read_wanted(&written, set, wanted);
+        assert!(matches!(refused, Err(FormatError::Keys(_))), "{wanted:?}: {refused:?}");
+    }
+    let request = [(first, vec![LimbId(0)], KeyStorage::BYTES)];
+    let keys = client.evaluation_keys_over(&request, None, &no_progress).expect("keys");
+    let shorter = EvaluationKeys { keys, parameters: set.clone(), generation: client.generation() };
+    assert!(matches!(read_wanted(&bytes(&shorter), set, &[first]), Err(FormatError::Keys(_))));
+}
+
+#[test]
+fn another_set_is_refused_before_it_is_checked() {
+    let client = client("toy-10");
+    let (set, other) = (client.parameters(), sets::parameters("toy-10-pairs").expect("a set"));
+    let ids = [KeyId::Relinearisation];
+    let written = bytes(&evaluation_keys(&client, &ids));
+    let refused = read_wanted(&written, &other, &ids);
+    assert!(matches!(&refused, Err(FormatError::Set { found, .. }) if found == "toy-10"), "{refused:?}");
+    // The ring's degree follows the name: this set is none, and nobody finds out.
+    let mut changed = written;
+    let degree = 24 + set.name().len();
+    changed[degree..degree + 4].copy_from_slice(&1_000_003u32.to_le_bytes());
+    let changed = with_checksum(changed);
+    assert!(matches!(read_wanted(&changed, set, &ids), Err(FormatError::Set { .. })));
+    assert!(matches!(read::<EvaluationKeys>(&changed), Err(FormatError::Parameters(_))));
 }
