@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric.schemes import slots
+from polyfabric import memory
 
 SECRET_WEIGHTS = [3, -1, 2]
 
@@ -202,9 +202,9 @@ def test_keys_that_do_not_fit_the_memory_are_not_made(sides: Any, monkeypatch: p
     """The list of keys says what they take, whoever wrote it; of a client that was loaded too."""
     specification = sides["ckks"][0].specification
     client = pf.Client.from_bytes(specification, sides["ckks"][0].to_bytes())
-    monkeypatch.setattr(slots, "available_bytes", lambda: 1 << 16)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 16)
     for make in (client.make_evaluation_key, lambda: pf.Client(specification)):
-        with pytest.raises(pf.RunError, match=r"reals: its switching keys take .* but 64\.0 KiB are left"):
+        with pytest.raises(pf.RunError, match=r"64\.0 KiB"):
             make()
 
 

@@ -13,6 +13,7 @@ from polyfabric.apps.database import database_lookup
 from polyfabric.apps.database.store import capitals, columns, key, stride, text
 from polyfabric.apps.logistic_regression.infer import infer
 from polyfabric.execution import plan
+from polyfabric.memory import limited
 
 T = 65537
 RANDOM = np.random.default_rng(7)
@@ -409,7 +410,9 @@ def test_below_the_asked_security(snapshot):
 
 
 def test_memory_that_will_not_fit(snapshot):
-    refused(pf.RunError, snapshot, lambda: plan(by_one, "ckks-depth-4").check_memory(available=1 << 20))
+    planned = plan(by_one, "ckks-depth-4")
+    with limited(1 << 20):
+        refused(pf.RunError, snapshot, planned.check_memory)
 
 
 def test_unknown_set(snapshot):

@@ -11,7 +11,7 @@ slots that is one product and two levels, whatever the size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,18 +65,29 @@ def moved(
     # One after the other, each in the order given; a product of nothing is one of zeros.
     order = np.argsort(offsets, kind="stable")
     found, begins = np.unique(offsets[order], return_index=True)
-    diagonals: dict[int, NDArray[Any]] = {} if len(found) else {0: np.zeros(tracer.slots, dtype=factors.dtype)}
-    for offset, own in zip(found, np.split(order, begins[1:]), strict=False):
-        diagonal = np.zeros(tracer.slots, dtype=factors.dtype)
-        np.add.at(diagonal, targets[own], factors[own])
-        diagonals[int(offset)] = diagonal
-    return by_diagonals(value, diagonals, shape)
+
+    def diagonals() -> Iterator[tuple[int, NDArray[Any]]]:
+        if not len(found):
+            yield 0, np.zeros(tracer.slots, dtype=factors.dtype)
+            return
+        for offset, own in zip(found, np.split(order, begins[1:]), strict=True):
+            diagonal = np.zeros(tracer.slots, dtype=factors.dtype)
+            np.add.at(diagonal, targets[own], factors[own])
+            yield int(offset), diagonal
+
+    return _transformed(value, diagonals(), np.iscomplexobj(factors), shape)
 
 
 def by_diagonals(value: SlotValue, diagonals: Mapping[int, NDArray[Any]], shape: Shape | int) -> SlotValue:
     """Σ diagonal · (the slots rotated by its offset), each diagonal for all slots of the program."""
-    native = {offset: value._tracer.native(diagonal) for offset, diagonal in diagonals.items()}
-    complex_ones = any(np.iscomplexobj(diagonal) for diagonal in diagonals.values())
+    return _transformed(value, diagonals.items(), any(map(np.iscomplexobj, diagonals.values())), shape)
+
+
+def _transformed(
+    value: SlotValue, diagonals: Iterable[tuple[int, NDArray[Any]]], complex_ones: bool, shape: Shape | int
+) -> SlotValue:
+    """The same, where diagonals are made one by one."""
+    native = ((offset, value._tracer.native(diagonal)) for offset, diagonal in diagonals)
     return value._new(
         lambda builder: builder.linear_transform(value.node, native),
         clean=True,

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _native, gpu
-from ..computer import available_bytes
-from ..errors import InputError, ParameterError, RunError, SecurityWarning, shown
+from .. import _native, gpu, memory
+from ..errors import InputError, ParameterError, SecurityWarning, shown
 from ..language.place import warn_user
 from ..language.shapes import written
 from ..language.slot_program import SlotProgram
@@ -102,12 +101,9 @@ class SlotContext(Context):
 
     def _expect_memory(self) -> None:
         """Refuses to make keys that do not fit the memory that is left."""
-        wanted, left = self.signature.key_bytes, available_bytes()
-        if left is not None and wanted > left:
-            raise RunError(
-                f"{self.signature.name}: its switching keys take {bytes_text(wanted)}, but {bytes_text(left)} are left; use a machine with "
-                "more memory"
-            )
+        memory.expect(
+            f"{self.signature.name}: its switching keys", self.signature.key_bytes, "use a machine with more memory"
+        )
 
     def encrypt_to(
         self, public: _native.SlotPublicKey, name: str, values: Native, path: Path | None = None
@@ -189,6 +185,7 @@ class SlotPlan(Plan):
             security=bits,
             public=bool(options.public),
             max_failure=options.max_failure,
+            memory=memory.most(),
         )
         facts = json.loads(native.to_json())
         found = facts["parameters"]
