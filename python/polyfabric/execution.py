@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import machines
+from . import machines, memory
 from .computer import workers
 from .errors import InputError
 from .keys import Keys, matching
@@ -52,7 +52,8 @@ def plan(program: TracedProgram, parameters: str | Parameters | None = None, **o
 
 def make_plan(program: TracedProgram, options: PlanOptions) -> Plan:
     """The plan of a program."""
-    return PLANS[program.kind].make(program, options.checked(program))
+    with memory.limited(options.memory):
+        return PLANS[program.kind].make(program, options.checked(program))
 
 
 def run(
@@ -71,9 +72,9 @@ def run(
     options = replace(options, machine=place(on))
     if keys is not None:
         options = with_keys(program, options, keys)
-    return run_plan(
-        make_plan(program, options), inputs, on=on, keys=keys, threads=threads, flood=flood, progress=progress
-    )
+    planned = make_plan(program, options)
+    with memory.limited(options.memory):
+        return run_plan(planned, inputs, on=on, keys=keys, threads=threads, flood=flood, progress=progress)
 
 
 def with_keys(program: TracedProgram, options: PlanOptions, keys: Keys) -> PlanOptions:
@@ -112,6 +113,8 @@ def run_plan(
     if keys is None:
         keys = Keys.generate(planned, progress)
         laps("keys")
+    else:
+        planned.check_memory(keys.server.bytes)
     # What the server would miss is told before anything is encrypted.
     planned.expect_keys(keys.server)
     if planned.public:
@@ -202,7 +205,9 @@ class Laps:
 def simulate(program: TracedProgram, options: PlanOptions) -> Report:
     """See `Program.simulate`."""
     assert options.machine is not None
-    return options.machine.simulate(make_plan(program, unguarded(options)))
+    planned = make_plan(program, unguarded(options))
+    with memory.limited(options.memory):
+        return options.machine.simulate(planned)
 
 
 def cost(program: TracedProgram, options: PlanOptions) -> Report:

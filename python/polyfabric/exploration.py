@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from itertools import product
@@ -24,6 +24,7 @@ from .axes import EXCHANGES, Axis, Value, expect_axes, own_values
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
 from .files import read_bytes, write_text
 from .machines import Kernel
+from .memory import limited, most
 from .progress import ProgressHook
 from .reports import Report
 from .reports.sweep import with_area
@@ -63,6 +64,8 @@ class Task:
     """Each PROGRAM or PROGRAM@PARAMS."""
     batch: int = 640
     """Ciphertexts of a built-in program of TFHE."""
+    memory: int | None = None
+    """Most bytes that a worker may take; without it what its computer has left."""
 
     @staticmethod
     def of(machine: str | Path, programs: Sequence[str] = (), batch: int = 640) -> Task:
@@ -123,8 +126,9 @@ def evaluate(task: Task, point: Point) -> dict[str, Any]:
     """
     found: dict[str, Any] = {"values": dict(point.values)}
     try:
-        machine = point.of(_machine(task))
-        reports = {name: machine.simulate(_planned(task, name, point)).to_dict() for name in task.programs}
+        with limited(task.memory):
+            machine = point.of(_machine(task))
+            reports = {name: machine.simulate(_planned(task, name, point)).to_dict() for name in task.programs}
     except Error as error:
         return found | {"error": str(error)}
     found["seconds"] = {name: report["seconds"] for name, report in reports.items()}
@@ -214,6 +218,9 @@ def explore(
     if progress is not None:
         progress("explore", done, len(wanted))
     if missing:
+        allowed = most()
+        if dask is None and allowed is not None:
+            task = replace(task, memory=max(1, allowed // (jobs or _cores())))
         with _workers(jobs, dask) as workers:
             futures = {workers.submit(evaluate, task, point): point for point in missing}
             try:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from . import _native
-from .computer import available_bytes
+from . import _native, memory
 from .errors import FileError, InputError, ParameterError
 from .files import bytes_of, expect_whole, path_of, read_bytes, write_together
 from .names import pick
@@ -74,7 +73,7 @@ def load_server_key(
     source = _of_scheme(scheme, source)
     if scheme == "tfhe":
         needed = (expected.parameters, expected.unroll) if isinstance(expected, ElementContext) else None
-        return _native.ServerKey.load(source, progress, available_bytes(), needed)
+        return _native.ServerKey.load(source, progress, memory.most(), needed)
     return _native.SlotServer.load(scheme, source, expected.signature if expected else None)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
-from . import _native, axes
+from . import _native, axes, memory
 from .errors import Error, FileError, InputError, MachineError, shown
 from .files import write_bytes, write_text
 from .names import pick
@@ -153,6 +153,12 @@ class Machine:
         `options` are those of the machine (`machine_options`), with underscores for dashes; `None` is as if it were left out.
         """
         kernel = self._kernel(planned)
+        if isinstance(kernel, _native.KernelProgram):
+            needed = self.native.mapping_bytes(kernel)
+        else:
+            needed = kernel.mapping_bytes()
+        remedy = "use fewer ciphertexts (--batch), split the program, or allow more with memory (--memory)"
+        memory.expect(f"a schedule on {self.name}", needed, remedy)
         if isinstance(kernel, _native.KernelProgram):
             return MappedElements(self.native, kernel, _given(options))
         return MappedSlots(self.native.compile(kernel, _given(options)))

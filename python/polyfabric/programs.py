@@ -13,7 +13,7 @@ from functools import cache
 from math import ceil
 from pathlib import Path
 
-from . import _native
+from . import _native, memory
 from .apps import (
     bgv_bootstrapping,
     bitonic_sorting,
@@ -157,7 +157,17 @@ def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.Res
             f"{name}: --params of a microbenchmark is log2 of the ring degree; {suggestion(size, MICROBENCHMARK_SIZES)}"
         )
     log2_degree, limbs = MICROBENCHMARK_SIZES[size]
-    return _native.ResidueKernel.microbenchmark(name, log2_degree, limbs, batch, MICROBENCHMARK_ROUNDS)
+
+    def build(ciphertexts: int) -> _native.ResidueKernel:
+        return _native.ResidueKernel.microbenchmark(name, log2_degree, limbs, ciphertexts, MICROBENCHMARK_ROUNDS)
+
+    one = build(1).mapping_bytes()
+    memory.expect(
+        f"{name} on {batch:,} ciphertexts",
+        one + (batch - 1) * (build(2).mapping_bytes() - one),
+        "use fewer (--batch), or allow more with memory (--memory)",
+    )
+    return build(batch)
 
 
 def residue_kernel(name: str, parameters: str | None, machine: Machine) -> _native.ResidueKernel:

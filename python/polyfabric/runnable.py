@@ -65,6 +65,7 @@ class Runnable(TracedProgram):
         measure: bool = False,
         key_switch: str | None = None,
         flood: float | None = None,
+        memory: int | str | None = None,
         progress: ProgressHook | None = None,
         **unknown: Any,  # noqa: ANN401 - refused
     ) -> RunResult:
@@ -75,6 +76,9 @@ class Runnable(TracedProgram):
         and BGV. `max_failure` is log2 of the failure probability that is accepted, -128 without it; of CKKS it is what the bounds of errors are drawn
         for. A set below `security` bits is refused; without it, one of your own below 128. With `public`, inputs are encrypted with the public
         key, as others encrypt them, and failures and errors are counted for that.
+
+        `memory` is the most that any step may take, bytes or a text such as "4G", in place of what this computer has left: a program that needs more is refused
+        before it takes any.
 
         TFHE: `unroll` is the number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again
         and more noise. With `circuit_privacy` bits the server re-randomises and floods every output, so that the client learns little more of the
@@ -96,6 +100,7 @@ class Runnable(TracedProgram):
             circuit_privacy=circuit_privacy,
             measure=measure,
             key_switch=key_switch,
+            memory=memory,
         )
         with watched(progress):
             return execution.run(
@@ -122,6 +127,7 @@ class Runnable(TracedProgram):
         max_failure: float | None = None,
         security: float | None = None,
         key_switch: str | None = None,
+        memory: int | str | None = None,
         progress: ProgressHook | None = None,
     ) -> Report:
         """The time, stalls, traffic and energy of a machine's checked schedule for this program.
@@ -137,7 +143,12 @@ class Runnable(TracedProgram):
             )
         target = load_machine(machine, readings) if isinstance(machine, str) else machine
         options = PlanOptions(
-            parameters=parameters, machine=target, max_failure=max_failure, security=security, key_switch=key_switch
+            parameters=parameters,
+            machine=target,
+            max_failure=max_failure,
+            security=security,
+            key_switch=key_switch,
+            memory=memory,
         )
         with watched(progress):
             return execution.simulate(self, options)
@@ -149,6 +160,7 @@ class Runnable(TracedProgram):
         max_failure: float | None = None,
         circuit_privacy: float | None = None,
         public: bool = False,
+        memory: int | str | None = None,
     ) -> Report:
         """What running takes, before running: time on this CPU, memory, sizes of keys and ciphertexts, and noise or error bounds; of TFHE
         look-ups, of CKKS and BGV levels and operations.
@@ -156,7 +168,11 @@ class Runnable(TracedProgram):
         Options as in `run`, but that nothing is encrypted, and any set's security will do.
         """
         options = PlanOptions(
-            parameters=parameters, max_failure=max_failure, circuit_privacy=circuit_privacy, public=public
+            parameters=parameters,
+            max_failure=max_failure,
+            circuit_privacy=circuit_privacy,
+            public=public,
+            memory=memory,
         )
         return execution.cost(self, options)
 

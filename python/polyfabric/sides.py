@@ -442,6 +442,7 @@ class Server:
             raise InputError("these are the outputs of a program; give what the client encrypted")
         begin = time.perf_counter()
         context = self._plan.context
+        self._plan.check_memory(self.key_bytes)
         inputs = context.read(dict(request.parts), outputs=False, server=self._key)
         results, _ = execute(self._plan, self._key, inputs, threads=self._threads, progress=_watched(progress, cancel))
         names = context.shapes.outputs

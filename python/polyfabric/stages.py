@@ -231,6 +231,7 @@ class Steps:
         planned = self._plan_of_files(server, outputs=False)
         first = "encrypt first (--step encrypt, encrypt), or bring it from whoever did"
         files = {name: _there(self._input(name), first) for name in planned.program.inputs}
+        planned.check_memory(server.bytes)
         ciphertexts = planned.context.read(files, outputs=False, server=server)
         results, _ = execute(planned, server, ciphertexts, on=on, threads=threads, progress=self.progress)
         write_together(

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import polyfabric as pf
@@ -19,7 +18,7 @@ import pytest
 from damage import flipped
 from error_cases import CASES as OF_PROGRAMS
 from error_cases import Case, bgv_set
-from polyfabric import exploration, keys, machines, programs
+from polyfabric import exploration, keys, machines, memory, programs
 from polyfabric.apps import life
 from polyfabric.errors import (
     FileError,
@@ -293,7 +292,7 @@ def of_tfhe() -> pf.Specification:
 
 
 def with_little_memory(data: bytes) -> pf.Server:
-    with mock.patch.object(keys, "available_bytes", return_value=1 << 20):
+    with memory.limited(1 << 20):
         return pf.Server(ELEMENTS, pf.EvaluationKey(data))
 
 

@@ -14,8 +14,7 @@ from typing import Any
 import blake3
 import polyfabric as pf
 import pytest
-from polyfabric import _native
-from polyfabric.schemes import context
+from polyfabric import _native, memory
 
 
 @pf.program(x=pf.UInt(4), y=pf.UInt(4))
@@ -171,7 +170,7 @@ def test_a_specification_cannot_ask_for_more_key_than_its_client_accepts(
     assert spec.context.key_bytes > 4 << 30
     with pytest.raises(pf.ParameterError, match=f"max_key_bytes={spec.context.key_bytes}"):
         pf.Client(spec)
-    monkeypatch.setattr(context, "available_bytes", lambda: 1 << 30)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 30)
     with pytest.raises(pf.RunError):
         pf.Client(spec, max_key_bytes=1 << 40)
     with pytest.raises(pf.InputError):
@@ -187,7 +186,7 @@ def test_no_key_is_made_for_which_there_is_no_memory(
     with pytest.raises(pf.ParameterError):
         pf.Client.from_bytes(spec, secret, max_key_bytes=spec.context.key_bytes - 1)
     client = pf.Client.from_bytes(spec, secret, max_key_bytes=spec.context.key_bytes)
-    monkeypatch.setattr(context, "available_bytes", lambda: spec.context.key_bytes - 1)
+    monkeypatch.setattr(memory, "available_bytes", lambda: spec.context.key_bytes - 1)
     for make in (client.make_evaluation_key, lambda: pf.Client(spec)):
         with pytest.raises(pf.RunError):
             make()

@@ -14,6 +14,7 @@ from polyfabric.apps.database import database_lookup
 from polyfabric.apps.database.store import capitals, columns, key, stride, text
 from polyfabric.apps.logistic_regression.infer import infer
 from polyfabric.execution import plan
+from polyfabric.memory import limited
 from rejects import rejects
 
 T = 65537
@@ -410,8 +411,9 @@ def test_below_the_asked_security():
 
 
 def test_memory_that_will_not_fit():
-    with rejects(pf.RunError, "by_one", "51.5 MiB", "ckks-depth-4", "1.0 MiB"):
-        plan(by_one, "ckks-depth-4").check_memory(available=1 << 20)
+    planned = plan(by_one, "ckks-depth-4")
+    with limited(1 << 20), rejects(pf.RunError, "by_one", "51.5 MiB", "ckks-depth-4", "1.0 MiB"):
+        planned.check_memory()
 
 
 def test_unknown_set():

@@ -12,6 +12,8 @@ pub enum Fault {
     Internal,
     /// The machine, or the program on it.
     Machine,
+    /// Memory.
+    Memory,
     /// The noise budget.
     Noise,
     /// The parameter set.

@@ -1,4 +1,7 @@
-//! What a process takes beside what a program is made of.
+//! What a process takes beside what a program is made of, and whether planning it may.
+
+use crate::{Fault, PlanError};
+use polyfabric_program::Room;
 
 /// Python with numpy and this library: 31 MiB after the import, measured, and what a plan's text takes.
 const PYTHON: u64 = 40 << 20;
@@ -10,6 +13,20 @@ const SLACK: u64 = 33;
 pub fn peak(held: u64) -> u64 {
     let taken = PYTHON + held;
     taken + taken / SLACK
+}
+
+/// Refuses to plan the program called `name` if that takes more than `most` of memory.
+///
+/// # Errors
+/// [`Fault::Memory`].
+pub fn expect_room(name: &str, bytes: u64, most: Option<u64>) -> Result<(), PlanError> {
+    let refused = |room| {
+        let message = format!(
+            "{name}: planning it takes {room}; use fewer or shorter vectors, split the program, or allow more with memory (--memory)"
+        );
+        PlanError::new(Fault::Memory, message)
+    };
+    Room::of(most).expect(peak(bytes)).map_err(refused)
 }
 
 /// Threads of a run that is given no number.

@@ -8,7 +8,9 @@
 mod lexer;
 mod location;
 pub mod rns;
+mod room;
 pub mod tfhe;
 
 pub use lexer::{SyntaxError, SyntaxErrorCause};
 pub use location::Location;
+pub use room::{NoRoom, Room};

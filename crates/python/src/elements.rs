@@ -35,11 +35,12 @@ fn unrolling(bits: u32) -> Result<KeyUnrolling, Failure> {
 impl PyProgram {
     /// (kernel program, noise as JSON) with `parameters`, or the cheapest default set with which the program fails with probability 2^`max_failure`
     /// at most; the key switch "none", "before" or "after", or the first of them that does; keys for `key_unrolling` secret bits an iteration;
-    /// inputs of a `public` key, or the client's; outputs that hide with `circuit_privacy` bits how they were computed. With `machine`, its
+    /// inputs of a `public` key, or the client's; outputs that hide with `circuit_privacy` bits how they were computed; refused if it takes more than
+    /// `memory` bytes. With `machine`, its
     /// arithmetic and the sums that it forms; else as a processor executes programs.
     #[pyo3(signature = (
         parameters = None, key_switch = None, machine = None, max_failure = DEFAULT_FAILURE_LOG2, key_unrolling = 1, public = false,
-        circuit_privacy = None
+        circuit_privacy = None, memory = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "named ones in Python")]
     fn plan(
@@ -52,6 +53,7 @@ impl PyProgram {
         key_unrolling: u32,
         public: bool,
         circuit_privacy: Option<f64>,
+        memory: Option<u64>,
     ) -> PyResult<(PyKernelProgram, String)> {
         let parameters = parameters.map(|parameters| parameters.0.clone());
         let machine = machine.map(|machine| Arc::clone(machine.description()));
@@ -66,6 +68,7 @@ impl PyProgram {
                 unrolling,
                 encryption: if public { Encryption::Public } else { Encryption::Secret },
                 circuit_privacy,
+                memory,
             };
             let ElementPlan { kernel, noise } = ElementPlan::new(&program, &request)?;
             let noise = serde_json::to_string(&noise).map_err(Failure::of(Kind::Internal))?;

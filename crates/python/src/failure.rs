@@ -71,6 +71,7 @@ impl From<PlanError> for Failure {
             Fault::Input => Kind::Input,
             Fault::Internal => Kind::Internal,
             Fault::Machine => Kind::Machine,
+            Fault::Memory => Kind::Run,
             Fault::Noise => Kind::Noise,
             Fault::Parameter => Kind::Parameter,
             Fault::Program => Kind::Program,

@@ -235,6 +235,11 @@ impl PyMachine {
         })
     }
 
+    /// An upper bound of the bytes that mapping `kernel` takes.
+    fn mapping_bytes(&self, kernel: &PyKernelProgram) -> PyResult<u64> {
+        Ok(machines::contract::torus::mapping_bytes(&self.0, &kernel.0).map_err(refused)?)
+    }
+
     /// Maps `kernel` onto the machine, checks the schedule, and reports, as JSON.
     fn simulate(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
         let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));

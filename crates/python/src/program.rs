@@ -1,13 +1,13 @@
 //! Homomorphic programs: building, text, evaluation in the clear.
 
 use crate::failure::{Failure, Kind, detached};
-use polyfabric_program::Location;
 use polyfabric_program::tfhe::homomorphic::{
     Builder, ElementType, Gate, LookupResult, NodeId, Program, ProgramError, Range, Table, evaluate,
 };
 use polyfabric_program::tfhe::integers::Integers;
 use polyfabric_program::tfhe::text::parse_program;
-use polyfabric_program::tfhe::{Convolution, Extent, Matrix, MatrixBuilder};
+use polyfabric_program::tfhe::{Convolution, Extent, MatrixBuilder};
+use polyfabric_program::{Location, Room};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -124,10 +124,13 @@ impl PyProgramBuilder {
 
 #[pymethods]
 impl PyProgramBuilder {
+    /// Of a program that takes at most `memory` bytes.
     #[new]
-    fn new(name: &str) -> PyResult<Self> {
-        let builder = Some(Builder::new(name).map_err(refused)?);
-        Ok(Self { builder, integers: Integers::new(LANES), place: String::new() })
+    #[pyo3(signature = (name, memory = None))]
+    fn new(name: &str, memory: Option<u64>) -> PyResult<Self> {
+        let mut builder = Builder::new(name).map_err(refused)?;
+        builder.within(Room::of(memory));
+        Ok(Self { builder: Some(builder), integers: Integers::new(LANES), place: String::new() })
     }
 
     /// Source location of the nodes that follow.
@@ -176,9 +179,16 @@ impl PyProgramBuilder {
         self.append(|builder| builder.mul_clear(NodeId(a), &values))
     }
 
-    /// `rows` holds the non-zero (column, weight) terms of each row.
-    fn linear(&mut self, a: u32, columns: usize, rows: Vec<Vec<(usize, i64)>>, bias: Vec<i64>) -> PyResult<u32> {
-        let matrix = sparse(columns, rows).map_err(|error| PyErr::from(Failure::new(Kind::Program, error)))?;
+    /// `rows` gives the columns and the weights of each row's terms, row by row, so that a generator may make them.
+    fn linear(&mut self, a: u32, columns: usize, rows: &Bound<'_, PyAny>, bias: Vec<i64>) -> PyResult<u32> {
+        let wrong = |error| PyErr::from(Failure::new(Kind::Program, error));
+        let mut matrix = MatrixBuilder::new(columns).map_err(wrong)?;
+        for row in rows.try_iter()? {
+            let (columns, weights): (Vec<usize>, Vec<i64>) = row?.extract()?;
+            matrix.push_row(columns.into_iter().zip(weights)).map_err(wrong)?;
+            self.open()?.expect_room(matrix.bytes() as u64).map_err(refused)?;
+        }
+        let matrix = matrix.finish();
         self.append(|builder| builder.linear(NodeId(a), Arc::new(matrix), &bias))
     }
 
@@ -206,6 +216,8 @@ impl PyProgramBuilder {
             stride,
             padding,
         };
+        let bytes = shape.bytes(&weights).map_err(refused)?;
+        self.open()?.expect_room(bytes).map_err(crate::program::refused)?;
         let matrix = shape.matrix(&weights).map_err(refused)?;
         // One bias a filter.
         let bias: Vec<i64> = bias.iter().copied().cycle().take(matrix.rows()).collect();
@@ -296,12 +308,6 @@ fn result_of(element: PyElementType) -> LookupResult {
         ElementType::Integer(_) => LookupResult::Integer,
         ElementType::Torus { bits } => LookupResult::Torus { bits },
     }
-}
-
-fn sparse(columns: usize, rows: Vec<Vec<(usize, i64)>>) -> Result<Matrix, polyfabric_program::tfhe::MatrixError> {
-    let mut builder = MatrixBuilder::new(columns)?;
-    rows.into_iter().try_for_each(|row| builder.push_row(row))?;
-    Ok(builder.finish())
 }
 
 /// A checked homomorphic program.

@@ -12,7 +12,7 @@ from ..errors import InputError, ParameterError
 from ..language.types import MOST_ELEMENTS
 from ..programs import MICROBENCHMARK_BATCH
 from ..progress import bars
-from . import machine_choices, places
+from . import machine_choices, memory_option, places
 from .console import out, print_json
 
 
@@ -59,6 +59,7 @@ from .console import out, print_json
     metavar="DIR",
     help="Write report.html and report.json.",
 )
+@memory_option.option
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def compare(
     program: str,

@@ -12,7 +12,7 @@ from ..exploration import Task, own_axes
 from ..exploration import explore as swept
 from ..language.types import MOST_ELEMENTS
 from ..progress import bars
-from . import places
+from . import memory_option, places
 from .console import error_line, out, print_json
 
 _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHANGES.items())
@@ -65,6 +65,7 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
     metavar="DIR",
     help="Write report.html and report.json.",
 )
+@memory_option.option
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def explore(
     machine: str,

@@ -10,7 +10,7 @@ import click
 from .. import stages
 from ..computer import MOST_THREADS
 from ..language.types import MOST_ELEMENTS
-from . import machine_choices, run_applications, run_program
+from . import machine_choices, memory_option, run_applications, run_program
 from .run_options import RunOptions
 
 
@@ -128,6 +128,7 @@ from .run_options import RunOptions
     is_flag=True,
     help="CKKS, BGV: measure the error of every operation; what by its bounds is all error runs too.",
 )
+@memory_option.option
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def run(program: str, **given: Any) -> int:  # noqa: ANN401 - the options above, by the names of `RunOptions`
     """Run PROGRAM on encrypted data and compare with the clear result.

@@ -20,7 +20,7 @@ from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slots import SlotPlan
-from . import machine_choices, places
+from . import machine_choices, memory_option, places
 from .console import grid, out, print_json, security_warnings, warning_line
 from .simulate_rounds import folded, is_given, steps
 
@@ -127,6 +127,7 @@ BATCH = 64
     type=click.Choice(["folded", "flat", "shorter"]),
     help="Of resnet20 and sorting: one whose rounds are loops, which is the default; one without loops; or the shorter of both.",
 )
+@memory_option.option
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 def simulate(
     program: str,

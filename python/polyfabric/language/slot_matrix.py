@@ -11,7 +11,7 @@ slots that is one product and two levels, whatever the size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,33 +65,47 @@ def moved(
     # One after the other, each in the order given; a product of nothing is one of zeros.
     order = np.argsort(offsets, kind="stable")
     found, begins = np.unique(offsets[order], return_index=True)
-    diagonals: dict[int, NDArray[Any]] = {} if len(found) else {0: np.zeros(tracer.slots, dtype=factors.dtype)}
-    for offset, own in zip(found, np.split(order, begins[1:]), strict=False):
-        diagonal = np.zeros(tracer.slots, dtype=factors.dtype)
-        np.add.at(diagonal, targets[own], factors[own])
-        diagonals[int(offset)] = diagonal
-    return by_diagonals(value, diagonals, shape)
+
+    def diagonals() -> Iterator[tuple[int, NDArray[Any]]]:
+        if not len(found):
+            yield 0, np.zeros(tracer.slots, dtype=factors.dtype)
+            return
+        for offset, own in zip(found, np.split(order, begins[1:]), strict=True):
+            diagonal = np.zeros(tracer.slots, dtype=factors.dtype)
+            np.add.at(diagonal, targets[own], factors[own])
+            yield int(offset), diagonal
+
+    return _transformed(value, diagonals, np.iscomplexobj(factors), shape)
 
 
 def by_diagonals(value: SlotValue, diagonals: Mapping[int, NDArray[Any]], shape: Shape | int) -> SlotValue:
     """Σ diagonal · (the slots rotated by its offset). A diagonal of fewer numbers than the program has slots repeats."""
-    tracer = value._tracer
+    return _transformed(value, diagonals.items, any(map(np.iscomplexobj, diagonals.values())), shape)
+
+
+def _transformed(
+    value: SlotValue,
+    diagonals: Callable[[], Iterable[tuple[int, NDArray[Any]]]],
+    complex_ones: bool,
+    shape: Shape | int,
+) -> SlotValue:
+    """The same, where diagonals are made one by one."""
     length = shape if isinstance(shape, int) else shape[0] * shape[1]
+    reference = value._tracer.reference
+    return reference.record(
+        [value],
+        lambda: _lowered(value, diagonals(), complex_ones, shape),
+        lambda values: reference.diagonals(values, diagonals())[:length],
+    )
 
-    def compute(values: NDArray[Any]) -> NDArray[Any]:
-        return tracer.reference.diagonals(values, diagonals)[:length]
 
-    return tracer.reference.record([value], lambda: _by_diagonals(value, diagonals, shape), compute)
-
-
-def _by_diagonals(value: SlotValue, diagonals: Mapping[int, NDArray[Any]], shape: Shape | int) -> SlotValue:
-    """See `by_diagonals`."""
+def _lowered(
+    value: SlotValue, diagonals: Iterable[tuple[int, NDArray[Any]]], complex_ones: bool, shape: Shape | int
+) -> SlotValue:
     tracer = value._tracer
-    native = {
-        offset: tracer.native(np.tile(diagonal, tracer.slots // len(diagonal)))
-        for offset, diagonal in diagonals.items()
-    }
-    complex_ones = any(np.iscomplexobj(diagonal) for diagonal in diagonals.values())
+    native = (
+        (offset, tracer.native(np.tile(diagonal, tracer.slots // len(diagonal)))) for offset, diagonal in diagonals
+    )
     return value._new(
         lambda builder: builder.linear_transform(value.node, native),
         clean=True,

@@ -6,7 +6,7 @@ is one step, `np.sum(x, axis=1)`, and not the five nodes that the program gets f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import wraps
@@ -107,11 +107,11 @@ class Reference:
         means = values.reshape(-1, slots).mean(axis=0)
         return np.tile(means, values.size // slots)
 
-    def diagonals(self, values: Array, factors: Mapping[int, Array]) -> Array:
+    def diagonals(self, values: Array, factors: Iterable[tuple[int, Array]]) -> Array:
         """Σ factors · (all slots rotated by their offset); factors of fewer numbers repeat."""
         rows = self.filled(values)
         total = np.zeros(self.slots, dtype=rows.dtype)
-        for offset, own in factors.items():
+        for offset, own in factors:
             turned = np.roll(rows, -offset, axis=1).reshape(-1, len(own))
             total = total + (turned * own).reshape(-1)
         return total

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import SlotProgramBuilder
+from ..memory import most
 from . import slot_matrix, slot_parts
 from .instead import NUMBERS, REALS, Absences, approximated, written
 from .numpy_calls import Asked, NumpyCalls
@@ -41,7 +42,7 @@ class SlotTracer(Asked):
         self.elastic = elastic
         """Whether the program may be traced again with more slots."""
         self.modulus = modulus
-        self.builder = placed(name, lambda: SlotProgramBuilder(name, slots, modulus))
+        self.builder = placed(name, lambda: SlotProgramBuilder(name, slots, modulus, most()))
         self.mapped: dict[int, tuple[int, float, float, int]] = {}
         """Of polynomials whose operand was brought to [-1, 1] here: what it was, its interval, and in how many slots."""
         self.functions: dict[int, Approximated] = {}
@@ -97,9 +98,11 @@ class SlotTracer(Asked):
             raise refuse(f"BGV computes on integers, not on {numbers.dtype}; scale and round them first")
         return numbers
 
-    def native(self, numbers: NDArray[Any]) -> Native:
-        """Public numbers as the Rust links take them."""
-        return native(numbers, self.modulus)
+    def native(self, numbers: NDArray[Any]) -> NDArray[np.int64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Public numbers as the Rust links take them: as arrays, which take no time and memory for each number."""
+        if self.modulus is not None:
+            return np.ascontiguousarray(numbers, dtype=np.int64)
+        return np.ascontiguousarray(numbers.real, dtype=float), np.ascontiguousarray(numbers.imag, dtype=float)
 
     def constant(self, numbers: NDArray[Any]) -> int:
         """A public vector of the program's slots, zeros at its end; or one number for all slots."""
@@ -464,21 +467,24 @@ class SlotValue(Refusals, NumpyCalls):
         slot_matrix.expect_room(self, max(rows, columns), f"a matrix of {rows} x {columns}")
         # Baby and giant steps take about twice the root of the number of diagonals.
         folded = _power(rows)
-        direct = {(j - i) % row for i, j in zip(*np.nonzero(matrix), strict=True)} or {0}
+        i, j = np.nonzero(matrix)
+        direct = np.unique((j - i) % row).tolist() or [0]
         fold = folded < row and 2 * sqrt(folded) + np.log2(row // folded) < 2 * sqrt(len(direct))
         period = folded if fold else row
-        wide = np.zeros((period, row), dtype=matrix.dtype)
-        wide[:rows, :columns] = matrix
         places = np.arange(row)
-        diagonals = {}
-        for offset in range(period) if fold else sorted(direct):
-            diagonal = wide[places % period, (places + offset) % row]
-            padded = np.concatenate([diagonal, np.zeros(self._tracer.slots - row, dtype=diagonal.dtype)])
-            if np.any(diagonal) or not diagonals:
-                diagonals[offset] = self._tracer.native(padded)
+
+        def diagonals() -> Iterator[tuple[int, Any]]:
+            for number, offset in enumerate(range(period) if fold else direct):
+                i, j = places % period, (places + offset) % row
+                inside = (i < rows) & (j < columns)
+                diagonal = np.zeros(self._tracer.slots, dtype=matrix.dtype)
+                diagonal[places[inside]] = matrix[i[inside], j[inside]]
+                if number == 0 or np.any(diagonal):
+                    yield offset, self._tracer.native(diagonal)
+
         kind = "complex" if np.iscomplexobj(matrix) else self.kind
         product = self._new(
-            lambda builder: builder.linear_transform(self.node, diagonals), clean=not fold, kind=kind, length=rows
+            lambda builder: builder.linear_transform(self.node, diagonals()), clean=not fold, kind=kind, length=rows
         )
         step = row
         while step > period:

@@ -16,7 +16,8 @@ from .place import AbsentError, expect_unmasked, placed, refuse, whole
 MOST_ELEMENTS = 1 << 24
 """Of a vector of TFHE, where each is a ciphertext."""
 
-MOST_SLOTS = 1 << 20
+MOST_SLOTS = 1 << 17
+"""Of the largest ring that parameters may have, with BGV."""
 
 RING_SLOTS = 1 << 15
 """Of the largest ring that parameters come with, as messages say; one of one's own may have more."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import ElementType, ProgramBuilder
+from ..memory import most
 from . import integers as wide
 from . import slot_functions, slot_parts
 from .choices import extreme
@@ -39,7 +40,7 @@ class Tracer(Asked):
     """One program being traced."""
 
     def __init__(self, name: str) -> None:
-        self.builder = ProgramBuilder(name)
+        self.builder = ProgramBuilder(name, most())
         self.reference = Reference()
         self.made: dict[tuple[str, int, int, bool], Value] = {}
 
@@ -335,8 +336,8 @@ class Value(NumpyCalls):
             raise refuse(
                 f"a matrix of {rows.shape[0]} x {rows.shape[1]} does not multiply {self.type}; give it {self.length} columns"
             )
-        terms = [[(int(c), int(row[c])) for c in np.flatnonzero(row)] for row in rows]
-        bias = [0] * len(terms)
+        terms = ((used.tolist(), row[used].tolist()) for row in rows for used in [np.flatnonzero(row)])
+        bias = [0] * len(rows)
         number = self._number()
         return number._new(lambda b: b.linear(number.node, self.length, terms, bias), scalar=matrix.ndim == 1)
 

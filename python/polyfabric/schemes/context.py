@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .. import _native
-from ..computer import available_bytes
-from ..errors import RunError
-from ..reports.units import bytes_text
+from .. import _native, memory
 from ..slot_parameters import SlotParameters
 
 if TYPE_CHECKING:
@@ -88,12 +85,11 @@ class Context(ABC):
 
     def expect_memory(self, wanted: int) -> None:
         """Fails if fewer bytes of memory are left than keys take."""
-        left = available_bytes()
-        if left is not None and wanted > left:
-            raise RunError(
-                f"the keys of parameter set {self.parameters.name} take {bytes_text(wanted)}, but {bytes_text(left)} of memory are left; use a "
-                "computer with more memory, or ask for a specification with a smaller set or fewer rotations"
-            )
+        memory.expect(
+            f"the keys of parameter set {self.parameters.name}",
+            wanted,
+            "use a computer with more memory, or a specification with a smaller set or fewer rotations",
+        )
 
     # -- values ---------------------------------------------------------------------------------------------------
 

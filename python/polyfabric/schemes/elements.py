@@ -10,7 +10,7 @@ from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _native, gpu
+from .. import _native, gpu, memory
 from ..errors import Error, InputError, MachineError, NoiseError, ParameterError, SecurityWarning
 from ..language.place import warn_user
 from ..language.program import Program
@@ -173,6 +173,7 @@ class ElementPlan(Plan):
             options.unroll,
             options.public,
             options.circuit_privacy,
+            memory.most(),
         )
         expect_security(program, kernel.parameters, options)
         return cls(program, kernel, json.loads(noise), unroll=options.unroll, machine=options.machine)
@@ -276,17 +277,17 @@ class ElementPlan(Plan):
 
     def facts_of_cost(self) -> dict[str, Any]:
         """Look-ups, sizes and noise."""
-        own, memory = self.parameters, self.memory
+        own, sizes = self.parameters, self.memory
         return {
             "security_bits": own.security_bits,
             "key_switch": self.key_switch,
             "lookups": self.kernel.lookups,
-            "memory_bytes": memory["server"],
-            "server_key_bytes": memory["server_key"],
-            "server_key_compressed_bytes": memory["server_key_compressed"],
-            "client_key_bytes": memory["client_key"],
-            "input_bytes": memory["inputs"],
-            "output_bytes": memory["outputs"],
+            "memory_bytes": sizes["server"],
+            "server_key_bytes": sizes["server_key"],
+            "server_key_compressed_bytes": sizes["server_key_compressed"],
+            "client_key_bytes": sizes["client_key"],
+            "input_bytes": sizes["inputs"],
+            "output_bytes": sizes["outputs"],
             "noise": self.noise,
         }
 

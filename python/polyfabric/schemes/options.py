@@ -45,6 +45,8 @@ class PlanOptions:
     key_switch: str | None = None
     """CKKS, BGV: "set" for the parameter set's, so on this computer or if a set is named; "auto" for the compiler's choice, so on a
     machine; or a named one, "listing1", or "d8" for eight digits."""
+    memory: int | str | None = None
+    """Most memory that any step may take: bytes, or a text such as "4G"; without it, what this computer has left."""
 
     def __post_init__(self) -> None:
         if isinstance(self.max_failure, int | float) and not self.max_failure <= 0:

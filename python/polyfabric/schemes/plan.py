@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from ..computer import available_bytes, cores
-from ..errors import InputError, RunError
+from .. import memory
+from ..computer import cores
+from ..errors import InputError
 from ..reports import Report
-from ..reports.units import bytes_text, scaled
+from ..reports.units import scaled
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
 
 if TYPE_CHECKING:
@@ -157,15 +158,14 @@ class Plan(ABC):
         }
         return Report("cost" if self.program.kind == "elements" else "slot cost", data)
 
-    def check_memory(self, available: int | None = None) -> None:
-        """Refuses a plan that does not fit the memory, before any key is made."""
-        left = available_bytes() if available is None else available
-        if left is not None and self.memory_bytes > left:
-            raise RunError(
-                f"{self.program.name}: {bytes_text(self.memory_bytes)} of memory are needed with parameter set {self.parameters.name} "
-                f"({self.key_text}), but {bytes_text(left)} are left; name a smaller set, use fewer rotations or values, or a "
-                "computer with more memory"
-            )
+    def check_memory(self, held: int = 0) -> None:
+        """Refuses a plan that does not fit the memory, before any key is made; or before it is executed, with keys that take `held` bytes already."""
+        memory.expect(
+            f"{self.program.name} with parameter set {self.parameters.name} ({self.key_text})",
+            self.memory_bytes,
+            "name a smaller set, use fewer rotations or values, or a computer with more memory",
+            held,
+        )
 
     @abstractmethod
     def check_flood(self, flood: float | None) -> None:

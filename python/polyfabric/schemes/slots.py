@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _native, gpu
+from .. import _native, gpu, memory
 from ..errors import InputError, ParameterError, SecurityWarning, shown
 from ..language.place import warn_user
 from ..language.shapes import written
@@ -195,6 +195,7 @@ class SlotPlan(Plan):
             security=bits,
             public=bool(options.public),
             max_failure=options.max_failure,
+            memory=memory.most(),
         )
         facts = json.loads(native.to_json())
         found = facts["parameters"]

@@ -322,6 +322,19 @@ pub fn estimate(machine: &Described, program: &KernelProgram) -> Result<Estimate
     machine.residue(&program.name)?.estimate(machine, program)
 }
 
+/// Bytes that a mapper and the check of its schedule take of any program.
+const MAPPER_BYTES: u64 = 64 << 20;
+
+/// The same of each limb that an operation makes: instructions, events and what the checker knows of them. Measured: 330 to 900.
+const LIMB_BYTES: u64 = 1000;
+
+/// An upper bound of what mapping `program` takes, and checking its schedule.
+pub fn mapping_bytes(program: &KernelProgram) -> u64 {
+    let results = program.ops.iter().flat_map(|op| &op.results);
+    let limbs: u64 = results.map(|&value| program.value(value).limbs.len() as u64).sum();
+    MAPPER_BYTES + limbs * LIMB_BYTES
+}
+
 /// Maps `program` onto `machine` with `options` of its kind, holds the schedule against both and reports on it.
 ///
 /// # Errors

@@ -62,7 +62,14 @@ impl Mapper for FptKind {
     }
 }
 
+/// Bytes of the events of one iteration of one blind rotation, which has them to itself. Measured: 160.
+const ITERATION_BYTES: u64 = 240;
+
 impl TorusMachine for FptKind {
+    fn rotation_bytes(&self, parameters: &Parameters) -> u64 {
+        ITERATION_BYTES * parameters.lwe_dimension().get() as u64
+    }
+
     fn structure(&self, machine: &Description) -> Result<Structure, MachineError> {
         Ok(Structure::Twisted { log2_radix: Fpt::new(machine)?.log2_radix })
     }

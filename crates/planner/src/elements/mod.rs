@@ -12,6 +12,7 @@ pub use cost::{client_seconds, execution_seconds, key_switch_batches, rotation_b
 pub use memory::Memory;
 pub use widths::{DerivedWidths, derive_widths};
 
+use crate::memory::expect_room;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_machines::Described;
 use polyfabric_machines::contract::torus;
@@ -20,6 +21,7 @@ use polyfabric_program::tfhe::homomorphic::Program;
 use polyfabric_program::tfhe::kernel::{KernelProgram, count};
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering, lower};
 use polyfabric_program::tfhe::noise::{Encryption, NoiseError, NoiseReport, expect_privacy_bits, report_encrypted};
+use polyfabric_program::tfhe::planning_bytes;
 use polyfabric_schemes::tfhe::noise::{Keys, Transform};
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 
@@ -43,6 +45,8 @@ pub struct Request<'a> {
     pub encryption: Encryption,
     /// Bits with which every output hides how it was computed, by fresh noise of the server.
     pub circuit_privacy: Option<f64>,
+    /// Most bytes that planning may take.
+    pub memory: Option<u64>,
 }
 
 impl Default for Request<'_> {
@@ -55,6 +59,7 @@ impl Default for Request<'_> {
             unrolling: KeyUnrolling::ONE,
             encryption: Encryption::Secret,
             circuit_privacy: None,
+            memory: None,
         }
     }
 }
@@ -114,6 +119,7 @@ impl ElementPlan {
         if let Some(bits) = request.circuit_privacy {
             expect_privacy_bits(bits).map_err(PlanError::of(Fault::Input))?;
         }
+        expect_room(program.name(), planning_bytes(program), request.memory)?;
         match (request.parameters, request.key_switch) {
             (None, _) => set_choice::choose(program, request),
             (Some(parameters), None) => Self::first(program, parameters, request),

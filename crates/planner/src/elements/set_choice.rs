@@ -1,6 +1,7 @@
 //! Which default set a program of TFHE gets that names none.
 
 use super::{ElementPlan, Request, multiplications, noisy};
+use crate::memory::expect_room;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_kernels::cancel;
 use polyfabric_machines::Described;
@@ -81,6 +82,8 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Described) -> R
             break;
         }
         let plan = ElementPlan::with(program, candidate.parameters, candidate.order, request)?;
+        let mapping = torus::mapping_bytes(machine, &plan.kernel).map_err(PlanError::of(Fault::Machine))?;
+        expect_room(program.name(), mapping, request.memory)?;
         match torus::map(machine, &plan.kernel) {
             Ok(mapped) => {
                 fewest = fewest.or(Some(candidate.products));

@@ -1,11 +1,52 @@
-//! What a run takes of memory, told from its plan before a key is made.
+//! What planning a program takes of memory, estimated from the program; and what a run takes, from its plan before a key is made.
 
 use super::SlotPlan;
 use crate::memory::{peak, threads};
 use crate::{Fault, PlanError};
+use polyfabric_program::rns::homomorphic::{Op as Step, Program, Values};
 use polyfabric_program::rns::kernel::{KernelProgram, Op, OpKind, PublicPolynomial};
 use polyfabric_runtime::rns::cpu;
 use polyfabric_schemes::rns::Domain;
+
+/// Bytes of the kernel operations that one of a program becomes, and of what is known of its errors. Measured: 2 to 10 KiB, most for a rotation.
+const NODE_BYTES: u64 = 16 << 10;
+
+/// The same of a bootstrapping, beside its matrices.
+const BOOTSTRAP_BYTES: u64 = 32 << 20;
+
+/// Diagonals of all matrices of a bootstrapping, which are encoded once for all that a program has.
+const BOOTSTRAP_DIAGONALS: u64 = 400;
+
+/// Magnitude of public values from which on a coefficient may take two words: scales are below 2^60.
+const WIDE: f64 = 8.0;
+
+/// An upper bound of what planning `program` takes with a ring of this degree: every public vector, encoded for each operation that reads it, and what each
+/// operation becomes.
+pub fn planning_bytes(program: &Program, degree: usize) -> u64 {
+    let encoded = |values: &Values| match values.is_scalar() {
+        true => 0,
+        false => (degree * if values.magnitude() < WIDE { size_of::<i64>() } else { size_of::<i128>() }) as u64,
+    };
+    let mut bootstrapped = 0;
+    let bytes = program.nodes().iter().map(|node| match &node.op {
+        Step::AddPlain | Step::SubPlain | Step::MulPlain | Step::MulPlainScaled { .. } => {
+            let Step::Constant { values } = &program.node(node.operands[1]).op else { return NODE_BYTES };
+            NODE_BYTES + encoded(values)
+        }
+        // Rotated for its giant step, then encoded.
+        Step::LinearTransform { diagonals } => {
+            let each = |values: &Values| NODE_BYTES + values.bytes() as u64 + encoded(values);
+            diagonals.by_offset.values().map(each).sum()
+        }
+        Step::Polynomial { polynomial } => NODE_BYTES * polynomial.coefficients.len() as u64,
+        Step::Bootstrap { .. } => {
+            bootstrapped = BOOTSTRAP_DIAGONALS * (degree * size_of::<i64>()) as u64;
+            BOOTSTRAP_BYTES
+        }
+        _ => NODE_BYTES,
+    });
+    bytes.sum::<u64>() + bootstrapped
+}
 
 /// Words of a prime's transform tables: N for the stages within registers, as many companions, a quarter of N for the others.
 const TABLE_WORDS: [usize; 2] = [9, 4];

@@ -12,9 +12,10 @@ mod tests;
 
 pub use key_switch::{KeySwitch, KeySwitchRequest};
 
+use crate::memory::expect_room;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use key_switch::planned;
-use memory::prepared_bytes;
+use memory::{planning_bytes, prepared_bytes};
 use polyfabric_machines::Described;
 use polyfabric_machines::contract::residue;
 use polyfabric_program::rns::folding::{Folded, fold};
@@ -109,6 +110,8 @@ pub struct Request<'a> {
     /// log2 of the failure probability that is accepted; by default [`DEFAULT_FAILURE_LOG2`] for BGV and 2^-20 for CKKS, whose bounds of errors
     /// hold with 2^-40 each.
     pub max_failure: Option<f64>,
+    /// Most bytes that planning may take.
+    pub memory: Option<u64>,
 }
 
 /// A program with the parameters that carry it and its kernel program.
@@ -308,7 +311,11 @@ impl SlotPlan {
     /// # Errors
     /// [`PlanError`]: what no set carries, what a set or a machine does not hold, with cause, place and remedy.
     pub fn new(program: &Arc<Program>, request: Request<'_>) -> Result<Self, PlanError> {
-        let Request { asked, encryption, measured, machine, key_switch: wanted, security, max_failure } = request;
+        let Request { asked, encryption, measured, machine, key_switch: wanted, security, max_failure, memory } =
+            request;
+        let room = |program: &Program, degree| expect_room(program.name(), planning_bytes(program, degree), memory);
+        // No ring that holds the program's slots takes less.
+        room(program, program.slots())?;
         let (written, mut folded) = (program, fold(program).map_err(refused)?);
         let (lowering, key_switch) = match program.scheme() {
             Scheme::Ckks => {
@@ -321,6 +328,9 @@ impl SlotPlan {
                         Some(machine) => {
                             // As it will be planned when it is named: with its own key switch.
                             let takes = |set: &ckks_scheme::Parameters| {
+                                if room(&program, set.ring_degree().get()).is_err() {
+                                    return false;
+                                }
                                 let own = lower_ckks(&program, set.clone(), encryption, measured, Some(machine), false);
                                 own.is_ok_and(|plan| residue::estimate(machine, plan.kernel()).is_ok())
                             };
@@ -336,7 +346,10 @@ impl SlotPlan {
                 let place = (program.name(), machine);
                 // Variants of a key switch are compared with steps by rates: what is tried for one says little of another, and takes long.
                 let compared = wanted == KeySwitchRequest::Compiler;
-                let lower = |set| lower_ckks(program, set, encryption, measured, machine, compared);
+                let lower = |set: ckks_scheme::Parameters| {
+                    room(program, set.ring_degree().get())?;
+                    lower_ckks(program, set, encryption, measured, machine, compared)
+                };
                 let noise = |plan: &CkksPlan| plan.noise.clone();
                 let of = |set| {
                     let (plan, chosen) =
@@ -387,7 +400,10 @@ impl SlotPlan {
                 let program = &*folded.program;
                 let place = (program.name(), machine);
                 let body = if measured { &instrumented(program)? } else { program };
-                let lower = |set| lower_bgv(body, set, machine);
+                let lower = |set: bgv_scheme::Parameters| {
+                    room(body, set.ring().degree().get())?;
+                    lower_bgv(body, set, machine)
+                };
                 // Too much noise is refused by the lowering.
                 let (inputs, accepted) = (program.inputs().count(), max_failure.unwrap_or(DEFAULT_FAILURE_LOG2));
                 let accepts = |plan: &BgvPlan, _: Option<&()>| plan.accepts(inputs, accepted);

@@ -158,6 +158,16 @@ impl Convolution {
         }
         Ok(builder.finish())
     }
+
+    /// Bytes that [`Self::matrix`] takes at most: the terms of all rows.
+    ///
+    /// # Errors
+    /// [`ConvolutionError`] of its shape.
+    pub fn bytes(&self, weights: &[i64]) -> Result<u64, ConvolutionError> {
+        let output = self.output()?;
+        let terms = weights.iter().filter(|&&weight| weight != 0).count();
+        Ok((8 * output.height * output.width) as u64 * (terms + self.filters) as u64)
+    }
 }
 
 #[cfg(test)]

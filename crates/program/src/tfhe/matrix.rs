@@ -113,6 +113,11 @@ impl MatrixBuilder {
         Ok(())
     }
 
+    /// Bytes of the rows so far.
+    pub fn bytes(&self) -> usize {
+        self.matrix.bytes()
+    }
+
     /// The finished matrix.
     pub fn finish(self) -> Matrix {
         self.matrix
@@ -161,6 +166,11 @@ impl Matrix {
     /// Number of stored (non-zero) weights.
     pub fn terms(&self) -> usize {
         self.weights.len()
+    }
+
+    /// Bytes of its rows.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.row_starts) + size_of_val(&*self.column_indices) + size_of_val(&*self.weights)
     }
 
     /// The (column, weight) terms of row `row`, which is below [`Self::rows`].

@@ -48,5 +48,5 @@ pub mod noise;
 pub mod text;
 
 pub use convolution::{Convolution, ConvolutionError, Extent};
-pub use dataflow::DataflowError;
+pub use dataflow::{DataflowError, planning_bytes};
 pub use matrix::{Matrix, MatrixBuilder, MatrixError};

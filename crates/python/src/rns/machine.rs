@@ -3,7 +3,7 @@
 use super::run::{PySlotCiphertexts, PySlotServer};
 use crate::failure::{Failure, Kind, detached, released};
 use crate::machine::{PyMachine, json, refused};
-use polyfabric_machines::contract::residue::{Simulated, load, map};
+use polyfabric_machines::contract::residue::{Simulated, load, map, mapping_bytes};
 use polyfabric_machines::engine::trace::TraceOptions;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -31,6 +31,11 @@ impl PyResidueKernel {
         let shape = Shape { log2_degree, limbs, special: 1, ciphertexts, rounds };
         let kernel = build(operation, shape).map_err(refused)?;
         Ok(Self { kernel: Arc::new(kernel), parameters: shape.to_string() })
+    }
+
+    /// An upper bound of the bytes that mapping it takes.
+    fn mapping_bytes(&self) -> u64 {
+        mapping_bytes(&self.kernel)
     }
 
     /// The kernel program as text.

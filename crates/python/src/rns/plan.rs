@@ -24,9 +24,9 @@ impl PySlotPlan {
     /// `measured`, every encrypted node is an output too. With `machine`, as that lowers it, in its words; and with the set's key switch (`set`), the one
     /// that the machine's compiler chooses (`auto`), or a named one. With
     /// `public`, errors are those of inputs that are encrypted with the public key. A plan that fails with more than 2^`max_failure`, of BGV 2^-128
-    /// without it, is refused.
+    /// without it, is refused; so is one that takes more than `memory` bytes.
     #[staticmethod]
-    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set", security = 0.0, public = false, max_failure = None))]
+    #[pyo3(signature = (program, parameters = None, measured = false, machine = None, key_switch = "set", security = 0.0, public = false, max_failure = None, memory = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn make(
         py: Python<'_>,
@@ -38,6 +38,7 @@ impl PySlotPlan {
         security: f64,
         public: bool,
         max_failure: Option<f64>,
+        memory: Option<u64>,
     ) -> PyResult<Self> {
         let (program, key_switch) = (Arc::clone(&program.0), key_switch.to_owned());
         let machine = machine.map(|machine| Arc::clone(machine.description()));
@@ -50,6 +51,7 @@ impl PySlotPlan {
                 key_switch: KeySwitchRequest::from(&*key_switch),
                 security,
                 max_failure,
+                memory,
             };
             Ok(Self(Arc::new(SlotPlan::new(&program, request)?)))
         })

@@ -1,12 +1,14 @@
 //! Homomorphic programs of CKKS and BGV: building, evaluation in the clear.
 
 use crate::failure::{Failure, Kind, detached};
-use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{
     Basis, Builder, Complex, Diagonals, NodeId, Op, Polynomial, Program, ProgramError, Scheme, Values,
     evaluate_changed, evaluate_each,
 };
 use polyfabric_program::rns::text::parse_program;
+use polyfabric_program::{Location, Room};
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,14 +17,36 @@ fn refused(error: ProgramError) -> PyErr {
     Failure::new(Kind::Program, error).into()
 }
 
-/// Slots as Python gives and takes them: real and imaginary parts, or integers. One list for both parts of complex
-/// numbers keeps the boundary free of tuples a slot.
-#[derive(FromPyObject, IntoPyObject)]
+/// Slots as Python gives and takes them: real and imaginary parts, or integers, each a list, or given as an array that is copied at once.
+/// One list for both parts of complex numbers keeps the boundary free of tuples a slot.
+#[derive(IntoPyObject)]
 pub enum PyValues {
     /// Slots of BGV.
     Integers(Vec<i64>),
     /// Real parts, then imaginary ones, of the slots of CKKS.
     Complex((Vec<f64>, Vec<f64>)),
+}
+
+impl<'py> FromPyObject<'_, 'py> for PyValues {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>() {
+            Ok((re, im)) => Ok(Self::Complex((numbers(&re)?, numbers(&im)?))),
+            Err(_) => Ok(Self::Integers(numbers(&given)?)),
+        }
+    }
+}
+
+/// The numbers of an array, or of a list.
+pub fn numbers<'py, T: Element>(given: &Bound<'py, PyAny>) -> PyResult<Vec<T>>
+where
+    Vec<T>: FromPyObjectOwned<'py>,
+{
+    match PyBuffer::<T>::get(given) {
+        Ok(array) => array.to_vec(given.py()),
+        Err(_) => given.extract().map_err(Into::into),
+    }
 }
 
 impl PyValues {
@@ -73,12 +97,14 @@ impl PySlotBuilder {
 
 #[pymethods]
 impl PySlotBuilder {
-    /// For vectors of `slots` slots; BGV, modulo `plaintext_modulus`, if there is one, else CKKS.
+    /// For vectors of `slots` slots; BGV, modulo `plaintext_modulus`, if there is one, else CKKS; of a program that takes at most
+    /// `memory` bytes.
     #[new]
-    #[pyo3(signature = (name, slots, plaintext_modulus = None))]
-    fn new(name: &str, slots: usize, plaintext_modulus: Option<u64>) -> PyResult<Self> {
+    #[pyo3(signature = (name, slots, plaintext_modulus = None, memory = None))]
+    fn new(name: &str, slots: usize, plaintext_modulus: Option<u64>, memory: Option<u64>) -> PyResult<Self> {
         let bgv = |plaintext_modulus| Scheme::Bgv { plaintext_modulus };
-        let builder = Builder::new(name, plaintext_modulus.map_or(Scheme::Ckks, bgv), slots).map_err(refused)?;
+        let mut builder = Builder::new(name, plaintext_modulus.map_or(Scheme::Ckks, bgv), slots).map_err(refused)?;
+        builder.within(Room::of(memory));
         Ok(Self { builder: Some(builder) })
     }
 
@@ -151,9 +177,17 @@ impl PySlotBuilder {
     }
 
     /// The matrix whose generalised diagonals are given, times `a`.
-    fn linear_transform(&mut self, a: u32, diagonals: BTreeMap<i64, PyValues>) -> PyResult<u32> {
-        let by_offset = diagonals.into_iter().map(|(offset, values)| Ok((offset, values.read()?)));
-        let by_offset = by_offset.collect::<Result<_, Failure>>()?;
+    ///
+    /// They are taken one by one, so that a generator may make them: all at once are the largest part of many programs.
+    fn linear_transform(&mut self, a: u32, diagonals: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let (mut by_offset, mut bytes) = (BTreeMap::new(), 0);
+        for diagonal in diagonals.try_iter()? {
+            let (offset, values): (i64, PyValues) = diagonal?.extract()?;
+            let values = values.read()?;
+            bytes += values.bytes() as u64;
+            self.open()?.expect_room(bytes).map_err(refused)?;
+            by_offset.insert(offset, values);
+        }
         self.append(|builder| builder.linear_transform(NodeId(a), Arc::new(Diagonals { by_offset })))
     }
 

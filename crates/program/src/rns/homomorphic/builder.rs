@@ -4,16 +4,16 @@ use super::{
     Basis, Diagonals, Node, NodeId, Op, Polynomial, Program, ProgramError, ProgramErrorCause as Cause, Scheme, Values,
     op_name,
 };
-use crate::Location;
+use crate::{Location, Room};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::port::name_problem;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Most slots of a program.
-pub const MAX_SLOTS: usize = 1 << 20;
-
 const MAX_NODES: usize = u32::MAX as usize;
+
+/// Of a node, and of what stands for it in the language that a program is written in: measured in Python, where a vector takes about 500.
+const NODE_BYTES: u64 = 1024;
 
 /// Most bits after the point of a factor that uses no level.
 const MAX_FACTOR_BITS: u32 = 60;
@@ -32,6 +32,7 @@ pub struct Builder {
     slots: usize,
     nodes: Vec<Node>,
     location: Option<Location>,
+    room: Room,
     input_names: HashSet<Arc<str>>,
     output_names: HashSet<Arc<str>>,
 }
@@ -53,6 +54,7 @@ impl Builder {
             slots,
             nodes: Vec::new(),
             location: None,
+            room: Room::default(),
             input_names: HashSet::new(),
             output_names: HashSet::new(),
         };
@@ -69,8 +71,9 @@ impl Builder {
             return Err(builder.refuse(Cause::NonPacked { what: "a vector" }));
         }
         let least = scheme.rows();
-        if !slots.is_power_of_two() || slots < least || slots > MAX_SLOTS {
-            return Err(builder.refuse(Cause::Slots { slots, least, limit: MAX_SLOTS }));
+        let limit = scheme.most_slots();
+        if !slots.is_power_of_two() || slots < least || slots > limit {
+            return Err(builder.refuse(Cause::Slots { slots, least, limit }));
         }
         Ok(builder)
     }
@@ -79,6 +82,20 @@ impl Builder {
     pub fn at(&mut self, location: Option<Location>) -> &mut Self {
         self.location = location;
         self
+    }
+
+    /// Lets the program take `room`.
+    pub fn within(&mut self, room: Room) -> &mut Self {
+        self.room = room;
+        self
+    }
+
+    /// Checks that `bytes` more are free for what a caller is about to make.
+    ///
+    /// # Errors
+    /// [`Cause::Memory`] if not.
+    pub fn expect_room(&self, bytes: u64) -> Result<()> {
+        self.room.expect(bytes).map_err(|room| self.refuse(Cause::Memory { room }))
     }
 
     /// The nodes so far.
@@ -191,6 +208,7 @@ impl Builder {
         if self.nodes.len() >= MAX_NODES {
             return Err(self.refuse(Cause::TooManyNodes { limit: MAX_NODES }));
         }
+        self.room.take(NODE_BYTES + op.bytes()).map_err(|room| self.refuse(Cause::Memory { room }))?;
         match &op {
             Op::Input { name, .. } => self.input_names.insert(name.clone()),
             Op::Output { name } => self.output_names.insert(name.clone()),

@@ -1,8 +1,8 @@
 //! What can be wrong with a homomorphic program while it is built.
 
 use super::NodeId;
-use crate::Location;
 use crate::location::place;
+use crate::{Location, NoRoom};
 use std::fmt;
 use thiserror::Error;
 
@@ -27,7 +27,7 @@ impl fmt::Display for ProgramError {
 pub enum ProgramErrorCause {
     /// The number of slots is no power of two in range.
     #[error(
-        "{slots} slots: a program has a power of two of slots, {least} to {limit}; pad the vectors to the next power"
+        "{slots} slots: a program has a power of two of slots, {least} to the {limit} of the largest ring; pad the vectors to the next power, or split them"
     )]
     Slots {
         /// Slots asked for.
@@ -186,5 +186,11 @@ pub enum ProgramErrorCause {
     TooManyNodes {
         /// The limit.
         limit: usize,
+    },
+    /// More memory than the program may take.
+    #[error("the program takes {room}; write fewer or shorter vectors, or split it into several programs")]
+    Memory {
+        /// How much, and how much it may take.
+        room: NoRoom,
     },
 }

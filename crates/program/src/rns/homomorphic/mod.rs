@@ -25,6 +25,7 @@ pub use polyfabric_schemes::ckks::Complex;
 pub use values::{Basis, Diagonals, Polynomial, Values};
 
 use crate::Location;
+use polyfabric_kernels::RingDegree;
 use std::fmt;
 use std::sync::Arc;
 
@@ -70,6 +71,14 @@ impl Scheme {
                     1
                 }
             }
+        }
+    }
+
+    /// Most slots of a program: those of the largest ring.
+    pub fn most_slots(self) -> usize {
+        match self {
+            Self::Ckks => RingDegree::MAX / 2,
+            Self::Bgv { .. } => RingDegree::MAX,
         }
     }
 
@@ -162,6 +171,19 @@ pub enum Op {
         /// Its name, unique among the outputs.
         name: Arc<str>,
     },
+}
+
+impl Op {
+    /// Bytes of what it holds beside itself.
+    pub(crate) fn bytes(&self) -> u64 {
+        let bytes: usize = match self {
+            Self::Constant { values } => values.bytes(),
+            Self::LinearTransform { diagonals } => diagonals.by_offset.values().map(Values::bytes).sum(),
+            Self::Polynomial { polynomial } => polynomial.coefficients.bytes(),
+            _ => 0,
+        };
+        bytes as u64
+    }
 }
 
 /// The operation's name in the text form and in messages.

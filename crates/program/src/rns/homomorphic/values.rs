@@ -32,6 +32,14 @@ impl Values {
         }
     }
 
+    /// Bytes of the values.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Complex(values) => size_of_val(&**values),
+            Self::Integer(values) => size_of_val(&**values),
+        }
+    }
+
     /// Whether no value is held.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

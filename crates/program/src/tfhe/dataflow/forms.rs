@@ -106,6 +106,25 @@ impl Forms {
         Ok(Self { terms: Arc::new(terms), bias })
     }
 
+    /// Adds `factor · other` in place if both have one row and the columns of `other` come later: so that a sum of many values takes a step
+    /// each, instead of one that grows with the sum. Returns whether it did.
+    pub fn append(&mut self, other: &Self, factor: i64) -> Result<bool, WeightOverflow> {
+        let ([own], [added]) = (&mut *self.bias, &*other.bias) else { return Ok(false) };
+        let Some(terms) = Arc::get_mut(&mut self.terms) else { return Ok(false) };
+        let (columns, weights) = other.terms.row(0);
+        if terms.columns.last() >= columns.first() && !columns.is_empty() {
+            return Ok(false);
+        }
+        for (&column, &weight) in columns.iter().zip(weights) {
+            let weight = i64::from(weight).saturating_mul(factor);
+            terms.columns.push(column);
+            terms.weights.push(i32::try_from(weight).map_err(|_| WeightOverflow { weight })?);
+        }
+        terms.starts[1] = terms.columns.len();
+        *own = own.wrapping_add(added.wrapping_mul(factor));
+        Ok(true)
+    }
+
     /// `matrix · self + bias`.
     pub fn apply(&self, matrix: &Matrix, bias: &[i64]) -> Result<Self, WeightOverflow> {
         let mut terms = Terms::new();
@@ -153,4 +172,42 @@ impl Forms {
 fn extend(scratch: &mut Vec<(u32, i64)>, (columns, weights): (&[u32], &[i32]), factor: i64) {
     let product = |&weight: &i32| i64::from(weight).saturating_mul(factor);
     scratch.extend(columns.iter().copied().zip(weights.iter().map(product)));
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does a sum in place give what a sum of copies gives?
+
+    use super::*;
+
+    fn row(columns: &[u32], weights: &[i32], bias: i64) -> Forms {
+        let mut terms = Terms::new();
+        terms.push(columns, weights);
+        Forms { terms: Arc::new(terms), bias: vec![bias] }
+    }
+
+    #[test]
+    fn an_appended_row_is_the_sum() {
+        for (columns, weights) in [(&[4, 9][..], &[3, -2][..]), (&[], &[])] {
+            let (mut own, other) = (row(&[0, 3], &[1, 7], 5), row(columns, weights, 2));
+            let sum = own.combine(|_| 1, Some((&other, -1))).ok().unwrap();
+            assert!(own.append(&other, -1).ok().unwrap());
+            assert_eq!((own.terms.row(0), &own.bias), (sum.terms.row(0), &sum.bias));
+        }
+    }
+
+    #[test]
+    fn a_row_of_earlier_columns_or_one_that_is_shared_is_left_as_it_is() {
+        let mut own = row(&[0, 3], &[1, 7], 5);
+        assert!(!own.append(&row(&[3], &[1], 0), 1).ok().unwrap());
+        let shared = own.clone();
+        assert!(!own.append(&row(&[4], &[1], 0), 1).ok().unwrap());
+        assert_eq!(own.terms.row(0), shared.terms.row(0));
+    }
+
+    #[test]
+    fn a_weight_beyond_32_bits_is_refused() {
+        let mut own = row(&[0], &[1], 0);
+        assert!(own.append(&row(&[4], &[i32::MIN], 0), -1).is_err());
+    }
 }

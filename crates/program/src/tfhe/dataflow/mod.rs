@@ -12,9 +12,11 @@
 mod forms;
 mod function;
 mod prune;
+mod size;
 
 pub(crate) use forms::{Forms, Terms};
 pub(crate) use function::{Function, FunctionKind};
+pub use size::planning_bytes;
 
 use crate::location::place;
 use crate::tfhe::homomorphic::steps::{entries_in_units, table_requirement};
@@ -111,6 +113,8 @@ struct Flattener<'a> {
     program: &'a Program,
     flow: Dataflow,
     forms: Vec<Forms>,
+    /// How many operands of nodes to come each node is; the forms of one that nobody will read are gone.
+    readers: Vec<u32>,
     depths: Vec<u32>,
     /// Row of each level by the hash of its terms, bias and step.
     rows: HashMap<(u32, u64), Vec<u32>>,
@@ -152,6 +156,7 @@ impl Dataflow {
             program,
             flow,
             forms: Vec::with_capacity(program.nodes().len()),
+            readers: vec![0; program.nodes().len()],
             depths: Vec::with_capacity(program.nodes().len()),
             rows: HashMap::new(),
             columns: HashMap::new(),
@@ -171,6 +176,9 @@ impl Dataflow {
             flattener.flow.sources.extend(columns.clone().map(|index| Source { level: 0, index }));
             input_columns.insert(id, columns);
         }
+        for operand in program.nodes().iter().flat_map(|node| &node.operands) {
+            flattener.readers[operand.index()] += 1;
+        }
         for (index, node) in program.nodes().iter().enumerate() {
             let id = NodeId(index as u32);
             let depth = node.operands.iter().map(|operand| flattener.depths[operand.index()]).max();
@@ -180,6 +188,14 @@ impl Dataflow {
                 None => flattener.node(id, node)?,
             };
             flattener.forms.push(forms);
+            // A sum in a loop would otherwise keep every one of its parts.
+            for operand in &node.operands {
+                let readers = &mut flattener.readers[operand.index()];
+                *readers -= 1;
+                if *readers == 0 {
+                    flattener.forms[operand.index()] = Forms::constant(Vec::new());
+                }
+            }
         }
         flattener.flow.prune();
         Ok(flattener.flow)
@@ -202,8 +218,18 @@ impl Flattener<'_> {
             Op::Constant { values } => {
                 Forms::constant(values.iter().map(|&value| node.element.to_units(value)).collect())
             }
-            Op::Add => operand(0).combine(|_| 1, Some((operand(1), 1))).map_err(overflow)?,
-            Op::Sub => operand(0).combine(|_| 1, Some((operand(1), -1))).map_err(overflow)?,
+            Op::Add | Op::Sub => {
+                let sign = if node.op == Op::Add { 1 } else { -1 };
+                let [a, b] = [node.operands[0].index(), node.operands[1].index()];
+                if self.readers[a] == 1 {
+                    let mut sum = std::mem::replace(&mut self.forms[a], Forms::constant(Vec::new()));
+                    if sum.append(&self.forms[b], sign).map_err(overflow)? {
+                        return Ok(sum);
+                    }
+                    self.forms[a] = sum;
+                }
+                self.forms[a].combine(|_| 1, Some((&self.forms[b], sign))).map_err(overflow)?
+            }
             Op::Neg | Op::Not => operand(0).combine(|_| -1, None).map_err(overflow)?,
             Op::AddClear { values } => {
                 let Forms { terms, bias } = operand(0).clone();

@@ -4,17 +4,20 @@ use super::{
     ElementType, Gate, Node, NodeId, Op, Program, ProgramError, ProgramErrorCause as Cause, Range, Table, op_name,
     steps,
 };
-use crate::Location;
 use crate::tfhe::matrix::Matrix;
+use crate::{Location, Room};
 use polyfabric_kernels::cancel;
 use polyfabric_schemes::port::name_problem;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Most elements of one vector.
 pub const MAX_LENGTH: usize = 1 << 26;
 
 const MAX_NODES: usize = u32::MAX as usize;
+
+/// Of a node, and of what stands for it in the language that a program is written in: measured in Python, where a value takes about 300.
+const NODE_BYTES: u64 = 512;
 
 /// What a look-up's table entries are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,9 @@ pub struct Builder {
     name: Arc<str>,
     nodes: Vec<Node>,
     location: Option<Location>,
+    room: Room,
+    /// Where the operands of a concatenation end, of those that parts have been taken of.
+    ends: HashMap<NodeId, Vec<usize>>,
     input_names: HashSet<Arc<str>>,
     output_names: HashSet<Arc<str>>,
 }
@@ -52,6 +58,8 @@ impl Builder {
             name: name.into(),
             nodes: Vec::new(),
             location: None,
+            room: Room::default(),
+            ends: HashMap::new(),
             input_names: HashSet::new(),
             output_names: HashSet::new(),
         };
@@ -65,6 +73,20 @@ impl Builder {
     pub fn at(&mut self, location: Option<Location>) -> &mut Self {
         self.location = location;
         self
+    }
+
+    /// Lets the program take `room`.
+    pub fn within(&mut self, room: Room) -> &mut Self {
+        self.room = room;
+        self
+    }
+
+    /// Checks that `bytes` more are free for what a caller is about to make.
+    ///
+    /// # Errors
+    /// [`Cause::Memory`] if not.
+    pub fn expect_room(&self, bytes: u64) -> Result<()> {
+        self.room.expect(bytes).map_err(|room| self.refuse(Cause::Memory { room }))
     }
 
     /// The nodes so far.
@@ -96,6 +118,8 @@ impl Builder {
         if self.nodes.len() >= MAX_NODES {
             return Err(self.refuse(Cause::TooManyNodes { limit: MAX_NODES }));
         }
+        let bytes = NODE_BYTES + size_of_val(&*operands) as u64 + op.bytes();
+        self.room.take(bytes).map_err(|room| self.refuse(Cause::Memory { room }))?;
         let id = NodeId(self.nodes.len() as u32);
         let location = self.location.clone();
         self.nodes.push(Node { op, operands, element, length, pinned_step: None, location });
@@ -466,12 +490,18 @@ impl Builder {
             let cause = Cause::Index { op: "select", index: index.into(), length: node.length };
             return Err(self.refuse(cause));
         }
-        let element = self.selected(node, indices).unwrap_or(node.element);
+        if node.op == Op::Concat && !self.ends.contains_key(&a) {
+            let lengths = node.operands.iter().map(|operand| self.nodes[operand.index()].length);
+            let ends = lengths.scan(0, |end, length| Some(*end + length).inspect(|&sum| *end = sum)).collect();
+            self.ends.insert(a, ends);
+        }
+        let node = self.operand("select", a)?;
+        let element = self.selected(a, node, indices).unwrap_or(node.element);
         self.push(Op::Select { indices: indices.into() }, vec![a], element, indices.len())
     }
 
     /// The range of the elements `indices` of `node` alone, where parts of it are known to have their own.
-    fn selected(&self, node: &Node, indices: &[u32]) -> Option<ElementType> {
+    fn selected(&self, id: NodeId, node: &Node, indices: &[u32]) -> Option<ElementType> {
         let (Some(&least), Some(&most)) = (indices.iter().min(), indices.iter().max()) else { return None };
         let (first, last) = (least as usize, most as usize);
         match &node.op {
@@ -484,13 +514,10 @@ impl Builder {
                 Some(ElementType::Integer(parts.try_fold(start, |all, part| Some(all.union(image(part)?)))?))
             }
             Op::Concat => {
-                let mut start = 0;
-                node.operands.iter().find_map(|operand| {
-                    let operand = self.nodes.get(operand.index())?;
-                    let inside = first >= start && last < start + operand.length;
-                    start += operand.length;
-                    inside.then_some(operand.element)
-                })
+                let ends = self.ends.get(&id)?;
+                let part = ends.partition_point(|&end| end <= first);
+                let inside = *ends.get(part)? > last;
+                inside.then(|| self.nodes[node.operands[part].index()].element)
             }
             _ => None,
         }

@@ -1,8 +1,8 @@
 //! What can be wrong with a homomorphic program while it is built.
 
 use super::{ElementType, TableError};
-use crate::Location;
 use crate::tfhe::matrix::MatrixError;
+use crate::{Location, NoRoom};
 use std::fmt;
 use thiserror::Error;
 
@@ -206,5 +206,11 @@ pub enum ProgramErrorCause {
     TooManyNodes {
         /// The limit.
         limit: usize,
+    },
+    /// More memory than the program may take.
+    #[error("the program takes {room}; write fewer or shorter vectors, or split it into several programs")]
+    Memory {
+        /// How much, and how much it may take.
+        room: NoRoom,
     },
 }

@@ -183,6 +183,25 @@ pub fn op_name(op: &Op) -> &'static str {
     }
 }
 
+impl Op {
+    /// Bytes of what it holds beside itself.
+    pub(crate) fn bytes(&self) -> u64 {
+        let tables =
+            |tables: &[Table]| tables.iter().map(|table| size_of_val(table) + size_of_val(table.values())).sum();
+        let bytes: usize = match self {
+            Self::Constant { values } | Self::AddClear { values } | Self::MulClear { values } => size_of_val(&**values),
+            Self::Linear { matrix, bias } => matrix.bytes() + size_of_val(&**bias),
+            Self::Lookup { tables: own, choice, .. } => {
+                tables(own) + choice.as_ref().map_or(0, |choice| size_of_val(&**choice))
+            }
+            Self::LookupEach { tables: own } => tables(own),
+            Self::Select { indices } => size_of_val(&**indices),
+            _ => 0,
+        };
+        bytes as u64
+    }
+}
+
 impl ElementType {
     /// The torus units that elements take: the multiple of the torus step. `None` for torus values, which wrap.
     pub fn units(self) -> Option<Range> {

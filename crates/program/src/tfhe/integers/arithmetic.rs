@@ -38,11 +38,13 @@ impl Integers {
             let own = own.carried.unwrap_or(own.digits);
             for (position, digit) in own.iter().enumerate() {
                 columns.add_weighted(position, addend.weight, digit);
-                digits[position] = Digit::combine(&[(1, &digits[position]), (addend.weight, digit)], 0);
+                if waits {
+                    digits[position] = Digit::combine(&[(1, &digits[position]), (addend.weight, digit)], 0);
+                }
             }
-            waits &= addend.weight > 0;
+            waits &= addend.weight > 0 && digits.iter().all(|digit| digit.hi() <= WAITING);
         }
-        if waits && digits.iter().all(|digit| digit.hi() <= WAITING) {
+        if waits {
             return Ok(self.add_value(kind, count, digits));
         }
         let lanes = self.lanes;

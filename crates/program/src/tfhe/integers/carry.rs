@@ -7,6 +7,7 @@
 
 use super::digit::{CAPACITY, Circuit, Digit};
 use super::{BASE, IntegerError};
+use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, IntegerError>;
 
@@ -82,17 +83,54 @@ fn total(column: &[Digit]) -> i64 {
     column.iter().map(Digit::hi).sum()
 }
 
-/// The terms of `column` with the greatest values whose sum stays within `most`, taken out of it.
-fn chunk(column: &mut Vec<Digit>, most: i64) -> Vec<Digit> {
-    column.sort_by_key(Digit::hi);
-    let (mut taken, mut sum) = (Vec::new(), 0);
-    for index in (0..column.len()).rev() {
-        if sum + column[index].hi() <= most {
-            sum += column[index].hi();
-            taken.push(column.remove(index));
-        }
+/// A column that is read in chunks. Each chunk takes as long as it has terms, however long the column is.
+#[derive(Default)]
+struct Heap {
+    /// By greatest value.
+    sorted: BTreeMap<i64, Vec<Digit>>,
+    /// Added since the last chunk.
+    added: Vec<Digit>,
+    total: i64,
+    terms: usize,
+}
+
+impl Heap {
+    fn of(column: Vec<Digit>) -> Self {
+        let mut heap = Self::default();
+        column.into_iter().for_each(|digit| heap.push(digit));
+        heap
     }
-    taken
+
+    fn push(&mut self, digit: Digit) {
+        self.total += digit.hi();
+        self.terms += 1;
+        self.added.push(digit);
+    }
+
+    /// The terms with the greatest values whose sum stays within [`CHUNK`], taken out.
+    fn chunk(&mut self) -> Vec<Digit> {
+        for digit in self.added.drain(..) {
+            self.sorted.entry(digit.hi()).or_default().push(digit);
+        }
+        let (mut taken, mut sum) = (Vec::new(), 0);
+        for (&value, digits) in self.sorted.iter_mut().rev() {
+            while sum + value <= CHUNK
+                && let Some(digit) = digits.pop()
+            {
+                sum += value;
+                taken.push(digit);
+            }
+        }
+        self.sorted.retain(|_, digits| !digits.is_empty());
+        self.total -= sum;
+        self.terms -= taken.len();
+        taken
+    }
+
+    /// All terms.
+    fn into_terms(self) -> Vec<Digit> {
+        self.sorted.into_values().flatten().chain(self.added).collect()
+    }
 }
 
 impl Circuit<'_> {
@@ -107,18 +145,19 @@ impl Circuit<'_> {
         let mut results = Vec::with_capacity(positions);
         let mut rest = columns.0.into_iter().peekable();
         let mut carries: Vec<Digit> = Vec::new();
-        while let Some(mut column) = rest.next() {
+        while let Some(column) = rest.next() {
             let last = rest.peek().is_none();
             let mut next = Vec::new();
+            let (mut column, carried) = (Heap::of(column), total(&carries));
             // Chunks of what is there first: they need not wait for the carries from below.
-            while total(&column) + total(&carries) > CHUNK && column.len() > 1 {
+            while column.total + carried > CHUNK && column.terms > 1 {
                 self.reduce(&mut column, &mut next, last)?;
             }
-            column.append(&mut carries);
-            while total(&column) > CHUNK {
+            carries.into_iter().for_each(|carry| column.push(carry));
+            while column.total > CHUNK {
                 self.reduce(&mut column, &mut next, last)?;
             }
-            let sum = self.sum(&column)?;
+            let sum = self.sum(&column.into_terms())?;
             results.push(self.split(&sum, &mut next, last)?);
             carries = next;
         }
@@ -126,8 +165,8 @@ impl Circuit<'_> {
     }
 
     /// One chunk of `column` to its digit, which stays, and its carry, which goes to `next`.
-    fn reduce(&mut self, column: &mut Vec<Digit>, next: &mut Vec<Digit>, last: bool) -> Result<()> {
-        let taken = chunk(column, CHUNK);
+    fn reduce(&mut self, column: &mut Heap, next: &mut Vec<Digit>, last: bool) -> Result<()> {
+        let taken = column.chunk();
         let sum = self.sum(&taken)?;
         let digit = self.split(&sum, next, last)?;
         column.push(digit);
@@ -159,12 +198,13 @@ impl Circuit<'_> {
         let positions = columns.0.len();
         while columns.0.iter().any(|column| total(column) >= PAIR) {
             let mut next = Columns::new(positions);
-            for (position, column) in columns.0.iter_mut().enumerate() {
-                while !column.is_empty() {
-                    let taken = chunk(column, CHUNK);
+            for (position, column) in columns.0.drain(..).enumerate() {
+                let mut column = Heap::of(column);
+                while column.terms > 0 {
+                    let taken = column.chunk();
                     // Where no chunk can be made, the terms wait.
                     if taken.is_empty() {
-                        next.0[position].append(column);
+                        next.0[position].extend(column.into_terms());
                         break;
                     }
                     let sum = self.sum(&taken)?;
@@ -254,4 +294,53 @@ fn prefix_is_faster(positions: usize, count: usize, lanes: usize) -> bool {
     }
     prefix += rounds(states);
     prefix < ripple
+}
+
+#[cfg(test)]
+mod tests {
+    //! Does a heap give the chunks that sorting the whole column for each gives?
+
+    use super::*;
+    use crate::tfhe::homomorphic::NodeId;
+
+    /// The same from a list, sorted anew.
+    fn plain(column: &mut Vec<Digit>) -> Vec<Digit> {
+        column.sort_by_key(Digit::hi);
+        let (mut taken, mut sum) = (Vec::new(), 0);
+        for index in (0..column.len()).rev() {
+            if sum + column[index].hi() <= CHUNK {
+                sum += column[index].hi();
+                taken.push(column.remove(index));
+            }
+        }
+        taken
+    }
+
+    #[test]
+    fn chunks_are_those_of_a_sorted_list() {
+        let mut state = 7u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for length in 0..60 {
+            let mut list: Vec<Digit> =
+                (0..length).map(|node| Digit::numbered(NodeId(node), random(20) as i64 + 1)).collect();
+            let mut heap = Heap::of(list.clone());
+            for node in length..length + 100 {
+                assert_eq!((heap.total, heap.terms), (total(&list), list.len()));
+                let taken = plain(&mut list);
+                assert_eq!(heap.chunk(), taken);
+                if taken.is_empty() {
+                    break;
+                }
+                let result = Digit::numbered(NodeId(node), random(4) as i64);
+                if node % 3 == 0 {
+                    list.push(result.clone());
+                    heap.push(result);
+                }
+            }
+            assert_eq!(heap.into_terms(), list);
+        }
+    }
 }

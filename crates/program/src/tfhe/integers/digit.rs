@@ -31,6 +31,12 @@ impl Digit {
         Self { terms: Vec::new(), bias: value, lo: value, hi: value }
     }
 
+    /// A node of values from 0 to `hi`.
+    #[cfg(test)]
+    pub fn numbered(node: NodeId, hi: i64) -> Self {
+        Self { terms: vec![(node, 1)], bias: 0, lo: 0, hi }
+    }
+
     /// The number, if it is public.
     pub fn public(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.bias)

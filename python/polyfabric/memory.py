@@ -1,0 +1,62 @@
+"""How much memory a step may take, and refusing what would take more before it takes any.
+
+with limited(4 << 30):
+    program.run(inputs)          # refused if its keys and ciphertexts take more than 4 GiB
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from .computer import available_bytes
+from .errors import InputError, RunError, shown
+from .reports.units import bytes_text
+
+_LIMIT: ContextVar[int | None] = ContextVar("memory", default=None)
+
+UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
+
+
+def most() -> int | None:
+    """The most bytes that may be taken: those that were asked for, or what this computer has left. `None` if neither is known."""
+    asked = _LIMIT.get()
+    return available_bytes() if asked is None else asked
+
+
+@contextmanager
+def limited(memory: int | str | None) -> Iterator[None]:
+    """Within it, no step takes more than `memory`: bytes, or a text such as "4G". `None` changes nothing."""
+    if memory is None:
+        yield
+        return
+    token = _LIMIT.set(size(memory))
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
+
+
+def size(memory: object) -> int:
+    """Bytes as a number, or as a text with a binary unit."""
+    found = SIZE.fullmatch(memory.strip()) if isinstance(memory, str) else None
+    if found is not None:
+        return int(float(found[1]) * (1 << UNITS[found[2].upper()]))
+    if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
+        return memory
+    raise InputError(f"memory={shown(memory)} (--memory) is no size; give bytes, or a text such as '4G'")
+
+
+def expect(what: str, needed: int, remedy: str, held: int = 0) -> None:
+    """Refuses `what` if it needs more than may be taken; `held` bytes of it have been taken already, and are not among those that are left."""
+    allowed = most()
+    if allowed is None or needed - (held if _LIMIT.get() is None else 0) <= allowed:
+        return
+    limit = "are left" if _LIMIT.get() is None else "may be taken (memory, --memory)"
+    raise RunError(
+        f"{what}: up to {bytes_text(needed)} of memory are needed, but {bytes_text(allowed)} {limit}; {remedy}"
+    )
