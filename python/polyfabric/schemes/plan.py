@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..computer import available_bytes, cores
-from ..errors import InputError, RunError
+from ..errors import InputError, NoiseError, RunError
 from ..reports import Report
 from ..reports.units import bytes_text, scaled
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
@@ -105,6 +105,15 @@ class Plan(ABC):
     def signature(self) -> Any:  # noqa: ANN401 - of either kind
         """What a client has to know of the program."""
         return self.context.signature
+
+    @property
+    def refusal(self) -> str | None:
+        """Why it is not run, whatever its inputs; `None` if it is."""
+        try:
+            _ = self.signature
+        except NoiseError as error:
+            return str(error)
+        return None
 
     # -- before running -------------------------------------------------------------------------------------------
 
