@@ -161,7 +161,7 @@ class Machine:
         memory.expect(f"a schedule on {self.name}", needed, remedy)
         if isinstance(kernel, _native.KernelProgram):
             return MappedElements(self.native, kernel, _given(options))
-        return MappedSlots(self.native.compile(kernel, _given(options)))
+        return MappedSlots(self.native.compile(kernel, _given(options)), getattr(planned, "refusal", None))
 
     def load(self, planned: Kernel | Plan, path: Path, **options: str | float | None) -> MappedSlots:
         """A program of CKKS or BGV as `MappedSlots.save` wrote it: not compiled, but checked again."""
@@ -172,7 +172,7 @@ class Machine:
             )
         compiled = _read_compiled(path)
         try:
-            return MappedSlots(self.native.load(kernel, compiled, _given(options)))
+            return MappedSlots(self.native.load(kernel, compiled, _given(options)), getattr(planned, "refusal", None))
         except Error as error:
             raise type(error)(f"{path}: {error}") from None
 
@@ -242,12 +242,17 @@ class MappedSlots(Mapped):
 
     compiled = True
 
-    def __init__(self, native: _native.MappedProgram) -> None:
+    def __init__(self, native: _native.MappedProgram, refusal: str | None = None) -> None:
         self.native = native
+        self.refusal = refusal
+        """Why the program is timed but not run; `None` if it is run."""
 
     def report(self) -> Report:
-        """Time, stalls, traffic and energy of its checked schedule."""
-        return Report("simulation", json.loads(self.native.report()), self.native.trace)
+        """Time, stalls, traffic and energy of its checked schedule; and, where the program is not run, why."""
+        data = json.loads(self.native.report())
+        if self.refusal is not None:
+            data["not_run"] = self.refusal
+        return Report("simulation", data, self.native.trace)
 
     def replay(
         self,

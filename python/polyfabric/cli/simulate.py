@@ -151,7 +151,8 @@ def simulate(
     as_json: bool,
     **choices: str | None,
 ) -> None:
-    """Time PROGRAM on a machine, from a checked schedule of all its operations. What `run` refuses is refused.
+    """Time PROGRAM on a machine, from a checked schedule of all its operations. What `run` refuses is refused. Of CKKS a program that
+    leaves no result by its bounds is timed, and the report says so.
 
     PROGRAM is digits, life, adder, nn-20, -50 or -100, deepcnn-20, -50 or -100, vgg-9, xgboost, pbs, pbs+ks, keyswitch (TFHE), matvec,
     bgv-bootstrapping, country-lookup (BGV), lola-mnist, lola-mnist-encrypted, lola-cifar, helr, helr-1024, sorting, mlp, lola, lenet,

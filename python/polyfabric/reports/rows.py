@@ -63,8 +63,10 @@ def _simulation(d: dict[str, Any]) -> list[Rows]:
         ),
         ("area", scaled_area(d["area_mm2"])),
         ("energy", f"{scaled(d['energy_j'], 'J')} (mean power {scaled(d['power_w'], 'W')})"),
-        ("schedule", f"{d['events']:,} events, every rule checked; {d['replayed_events']:,} replayed one by one"),
+        ("schedule", f"{d['events']:,} events, every rule checked; {d['replayed_events']:,} of them one by one"),
     ]
+    if "not_run" in d:
+        facts.append(("timed, not run", d["not_run"]))
     if readings:
         facts.append(("readings", readings))
     tables = [Rows(f"{d['program']} on {d['machine']}, {d['parameters']}", ("figure", "value"), facts, left=2)]

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import memory
 from ..computer import cores
-from ..errors import InputError
+from ..errors import InputError, NoiseError
 from ..reports import Report
 from ..reports.units import scaled
 from .context import Ciphertexts, ClientKey, Context, Parameters, ServerKey, Values
@@ -115,6 +115,15 @@ class Plan(ABC):
     def signature(self) -> Any:  # noqa: ANN401 - of either kind
         """What a client has to know of the program."""
         return self.context.signature
+
+    @property
+    def refusal(self) -> str | None:
+        """Why it is not run, whatever its inputs; `None` if it is."""
+        try:
+            _ = self.signature
+        except NoiseError as error:
+            return str(error)
+        return None
 
     # -- before running -------------------------------------------------------------------------------------------
 
