@@ -6,6 +6,8 @@ mod changes;
 mod modes;
 #[path = "contract/moved.rs"]
 mod moved;
+#[path = "contract/operands.rs"]
+mod operands;
 #[path = "contract/residue_family.rs"]
 mod residue_family;
 #[path = "contract/rounds.rs"]
@@ -24,7 +26,7 @@ use polyfabric_machines::torus::widths::{Judge, Setting, derive};
 use polyfabric_machines::{Described, MachineError, description, descriptions, names, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
-use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, Program};
+use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, LookupResult, Program, Range, Table};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
 use polyfabric_runtime::NoProgress;
@@ -125,15 +127,31 @@ fn all_machines() -> Vec<Described> {
     descriptions().expect("every file is right").into_iter().chain(own).collect()
 }
 
-/// The machines of the torus family, with programs of look-ups and of linear layers, in the machine's own arithmetic.
+/// Six tables of one ciphertext: look-ups that read the same value one after the other.
+fn tables_of_one() -> Program {
+    let range = Range::new(0, 3).expect("a range");
+    let mut builder = Builder::new("tables-of-one").expect("a name");
+    let x = builder.input("x", ElementType::Integer(range), 5).expect("an input");
+    let one = builder.select(x, &[4]).expect("an element");
+    let tables = (0..6).map(|more| Table::tabulate(range, |value| value + more).expect("a table")).collect();
+    let found = builder.lookup_each(one, tables, LookupResult::Integer).expect("look-ups");
+    builder.output("y", found).expect("an output");
+    builder.finish().expect("a program")
+}
+
+/// How many programs each machine has in [`torus_machines`], look-ups first.
+const PROGRAMS: usize = 3;
+
+/// The machines of the torus family, with programs of look-ups, of linear layers and of several tables of one ciphertext, in the machine's
+/// own arithmetic.
 fn torus_machines() -> Vec<(Described, KernelProgram)> {
     let set = sets::parameters("toy-256").expect("a set of the table");
     let of_the_torus =
         all_machines().into_iter().filter(|machine| matches!(machine.mapped_by().programs(), Programs::Torus(_)));
     let with_programs = |machine: Described| {
         let choice = torus::lowering(&machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
-        let gates = lower(&gates(), &set, &choice).expect("it is lowered");
-        [(machine.clone(), look_ups(&machine, 5)), (machine, gates)]
+        let [gates, tables] = [gates(), tables_of_one()].map(|own| lower(&own, &set, &choice).expect("it is lowered"));
+        [(machine.clone(), look_ups(&machine, 5)), (machine.clone(), gates), (machine, tables)]
     };
     of_the_torus.flat_map(with_programs).collect()
 }
@@ -203,7 +221,7 @@ fn judged(
 #[test]
 fn derived_widths_are_accepted_by_every_torus_machines_file() {
     let set = sets::parameters("toy-256").expect("a set of the table");
-    for (machine, _) in torus_machines().into_iter().step_by(2) {
+    for (machine, _) in torus_machines().into_iter().step_by(PROGRAMS) {
         let derived = torus::derive_widths(&machine, &set, Judge::Phase, &NoProgress).expect("the set has room");
         let text = torus::with_widths(&machine, &derived).expect("it is text");
         let changed = parse("derived.toml", &text).unwrap_or_else(|error| panic!("{}: {error}", machine.name()));
@@ -227,7 +245,7 @@ fn widths_for_a_set_of_another_torus_are_derived_for_the_machines_own_transforms
     let [own, other] =
         ["toy-256", "polyfabric-1-p64-t64"].map(|name| sets::parameters(name).expect("a set of the table"));
     let mut structures = Vec::new();
-    for (machine, _) in torus_machines().into_iter().step_by(2) {
+    for (machine, _) in torus_machines().into_iter().step_by(PROGRAMS) {
         let Arithmetic::Fixed(spec) = torus::arithmetic(&machine, &own).expect("a set of 32 bits") else {
             panic!("{} computes in fixed point", machine.name())
         };
@@ -260,7 +278,7 @@ fn bits(width: u32) -> FigureLiteral {
 #[test]
 fn a_file_sets_the_width_of_each_stage() {
     let set = sets::parameters("toy-256").expect("a set of the table");
-    for (machine, _) in torus_machines().into_iter().step_by(2) {
+    for (machine, _) in torus_machines().into_iter().step_by(PROGRAMS) {
         let name = machine.name();
         let with = |figures: &[(&str, u32)]| {
             let mut literal = machine.literal().clone();
@@ -310,7 +328,7 @@ fn a_mappers_own_schedules_compute_the_program() {
 
 #[test]
 fn the_schedule_of_a_program_computes_no_larger_one() {
-    for (machine, program) in torus_machines().into_iter().step_by(2) {
+    for (machine, program) in torus_machines().into_iter().step_by(PROGRAMS) {
         let mapped = torus::map(&machine, &program).expect("it fits");
         let larger = look_ups(&machine, 6);
         for schedule in [mapped.schedule(), &mapped.schedule().unrolled()] {

@@ -1,5 +1,6 @@
 //! The audit of programs on torus polynomials.
 
+mod operands;
 mod size;
 
 use super::AuditError;
@@ -354,10 +355,7 @@ impl<'a> Audit<'a> {
         self.given(&read)?;
         for &datum in &written {
             match function {
-                Function::Move { .. } => {
-                    self.moved(&read, datum)?;
-                    results.push((datum, 0));
-                }
+                Function::Move { .. } => results.push((datum, 0)),
                 Function::Initialise if read.has(&datum) => {}
                 _ => {
                     let work = self.computed_by(&read, function, datum)?;
@@ -366,6 +364,7 @@ impl<'a> Audit<'a> {
                 }
             }
         }
+        self.own_operands(&read, function, &written)?;
         self.sized(&read, function)?;
         let bytes = |accesses: &[Access]| -> u64 {
             let holds = accesses.iter().filter(|access| !data(access.value).is_empty());
@@ -436,10 +435,6 @@ impl<'a> Audit<'a> {
         }
     }
 
-    fn moved(&self, read: &Read<'_>, datum: Datum) -> Result<(), AuditError> {
-        self.need(read, datum, datum)
-    }
-
     /// Work of a result that the event computes.
     fn computed_by(&self, read: &Read<'_>, function: Function, result: Datum) -> Result<u64, AuditError> {
         let other = || AuditError::Step {
@@ -483,8 +478,7 @@ impl<'a> Audit<'a> {
                 if self.op(amounts.0) != Some(&OpKind::PLAIN_SWITCH) {
                     return Err(other());
                 }
-                let (source, item) = self.operand(amounts.0, amounts.1).ok_or_else(other)?;
-                self.need(read, result, Datum::Lwe { op: source, element: item })?;
+                self.need(read, result, self.source(result).ok_or_else(other)?)?;
                 Ok(self.small() + 1)
             }
             (Function::SampleExtract, Datum::Lwe { op, element }) => {
@@ -516,9 +510,8 @@ impl<'a> Audit<'a> {
         let Some(OpKind::KeySwitch { body }) = self.op(op) else {
             return Err(self.missing(read, result, format_args!("a key switch %{op}")));
         };
-        let (source, item) =
-            self.operand(op, element).ok_or_else(|| self.missing(read, result, "an operand of the program"))?;
-        self.need(read, result, Datum::Lwe { op: source, element: item })?;
+        let source = self.source(result).ok_or_else(|| self.missing(read, result, "an operand of the program"))?;
+        self.need(read, result, source)?;
         let key = read.data.iter().find_map(|datum| match *datum {
             Datum::SwitchKey { from, to } if to == done && from < to => Some(from),
             _ => None,
@@ -554,11 +547,12 @@ impl<'a> Audit<'a> {
         // Columns increase within a row.
         let before = |end: u32| columns.partition_point(|&column| column < end);
         let terms = columns.get(before(from)..before(done)).unwrap_or_default();
-        for &column in terms {
-            let (source, item) =
-                self.operand(op, column).ok_or_else(|| self.missing(read, result, format_args!("column {column}")))?;
-            self.need(read, result, Datum::Lwe { op: source, element: item })?;
-        }
+        let source = |&column| match self.operand(op, column) {
+            Some((op, element)) => Ok(Datum::Lwe { op, element }),
+            None => Err(self.missing(read, result, format_args!("column {column}"))),
+        };
+        let sources: Result<Vec<Datum>, AuditError> = terms.iter().map(source).collect();
+        self.each_of(read, result, sources?)?;
         Ok(terms.len() as u64 * self.row_elements(result))
     }
 

@@ -22,8 +22,8 @@ struct Vectors {
     work: u64,
     /// Operands, by register.
     operands: [Vec<Access>; REGISTERS],
-    /// Operands in the first register that another group loads: their names and bytes.
-    brought: Option<(Value, u64)>,
+    /// The tile of the key-switch key that passes the first register, whichever group loads its rows: its name and the bytes that pass.
+    key: Option<(Value, u64)>,
     /// What must have happened before.
     tokens: Vec<Access>,
     results: Vec<Access>,
@@ -31,18 +31,16 @@ struct Vectors {
 
 impl Vectors {
     fn new(kind: KindId, work: u64) -> Self {
-        Self { kind, work, operands: Default::default(), brought: None, tokens: Vec::new(), results: Vec::new() }
+        Self { kind, work, operands: Default::default(), key: None, tokens: Vec::new(), results: Vec::new() }
     }
 
-    /// Names and bytes of what passes register `register`.
+    /// Names and bytes of the vectors that pass register `register`: a ciphertext that two results need passes twice and is named twice.
     fn passes(&self, register: usize) -> (Vec<Value>, u64) {
-        let mut names: Vec<Value> = self.operands[register].iter().map(|access| access.value).collect();
-        names.dedup();
-        let bytes = self.operands[register].iter().map(|access| access.bytes).sum();
-        match self.brought.filter(|_| register == 0) {
-            Some((name, bytes)) => (vec![name], bytes),
-            None => (names, bytes),
+        if let Some((tile, bytes)) = self.key.filter(|_| register == 0) {
+            return (vec![tile], bytes);
         }
+        let operands = &self.operands[register];
+        (operands.iter().map(|access| access.value).collect(), operands.iter().map(|access| access.bytes).sum())
     }
 }
 
@@ -197,13 +195,14 @@ impl Places<'_> {
             Work::Linear(_) => return vectors,
         };
         let count = u64::from(i.count);
+        vectors.key = Some((self.tile(i.part), count * products * sizes.small));
         match order {
             KeyRows::Rotated(by) => {
                 let order = (0..layout.sets).map(|phase| (lane + u64::from(by) + phase) % layout.sets);
                 vectors.operands[0] = self.key_rows(info, order);
             }
             KeyRows::Multicast(_) => vectors.operands[0] = self.key_rows(info, 0..layout.sets),
-            KeyRows::Brought => vectors.brought = Some((self.tile(i.part), count * products * sizes.small)),
+            KeyRows::Brought => {}
         }
         let tiles = sizes.large_dimension / layout.tile_elements;
         let tile = u64::from(i.part);

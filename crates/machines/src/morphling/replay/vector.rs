@@ -64,16 +64,18 @@ impl Event<'_, '_> {
         ReplayError::Kind { cycle: self.placed.start, expected, found: found.name() }
     }
 
-    /// What passes a register, side by side in the order of its names.
+    /// The operands that pass a register, side by side. Names stand in the order of the reads, so that of two equal ones each has its own read.
     fn load_operands(&self) -> Result<Vec<Datum>, ReplayError> {
         let reads = &self.placed.event.reads;
         let side_by_side = |write: &Access| {
-            let find = |value: &Value| {
+            let mut from = 0;
+            let mut find = |value: &Value| {
                 let found = || ReplayError::Kind { cycle: self.placed.start, expected: "a source", found: "none" };
-                let index = reads.iter().position(|read| read.value == *value);
-                index.map(|index| self.operands[index].clone()).ok_or_else(found)
+                let ahead = reads[from..].iter().position(|read| read.value == *value).ok_or_else(found)?;
+                from += ahead + 1;
+                Ok(self.operands[from - 1].clone())
             };
-            let data: Result<Vec<Datum>, ReplayError> = self.names(write).iter().map(find).collect();
+            let data: Result<Vec<Datum>, ReplayError> = self.names(write).iter().map(&mut find).collect();
             Ok(Datum::bundle(data?))
         };
         self.placed.event.writes.iter().map(side_by_side).collect()
