@@ -7,7 +7,7 @@ with limited(4 << 30):
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -60,3 +60,10 @@ def expect(what: str, needed: int, remedy: str, held: int = 0) -> None:
     raise RunError(
         f"{what}: up to {bytes_text(needed)} of memory are needed, but {bytes_text(allowed)} {limit}; {remedy}"
     )
+
+
+def expect_many(name: str, count: int, needed: Callable[[int], int]) -> None:
+    """Refuses `count` ciphertexts of the program called `name` before it is made for as many: each takes as much as a second one does."""
+    one = needed(1)
+    remedy = "use fewer (--batch), or allow more with memory (--memory)"
+    expect(f"{name} on {count:,} ciphertexts", one + (count - 1) * (needed(2) - one), remedy)

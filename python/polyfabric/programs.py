@@ -161,12 +161,7 @@ def microbenchmark(name: str, parameters: str | None, batch: int) -> _native.Res
     def build(ciphertexts: int) -> _native.ResidueKernel:
         return _native.ResidueKernel.microbenchmark(name, log2_degree, limbs, ciphertexts, MICROBENCHMARK_ROUNDS)
 
-    one = build(1).mapping_bytes()
-    memory.expect(
-        f"{name} on {batch:,} ciphertexts",
-        one + (batch - 1) * (build(2).mapping_bytes() - one),
-        "use fewer (--batch), or allow more with memory (--memory)",
-    )
+    memory.expect_many(name, batch, lambda count: build(count).mapping_bytes())
     return build(batch)
 
 

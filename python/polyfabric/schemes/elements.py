@@ -196,6 +196,13 @@ class ElementPlan(Plan):
                 "(`polyfabric machines`)"
             )
         on = None if machine is None else machine.native
+
+        def needed(count: int) -> int:
+            kernel = _native.built_in(name, chosen, count, on, unroll)[1]
+            return json.loads(kernel.memory())["server"] if on is None else on.mapping_bytes(kernel)
+
+        if batch > 1:
+            memory.expect_many(name, batch, needed)
         native, kernel, message_bits, one, bound = _native.built_in(name, chosen, batch, on, unroll)
         noise = ElementNoise(
             parameters=chosen.name,

@@ -8,8 +8,8 @@ use polyfabric_program::rns::kernel::{KernelProgram, Op, OpKind, PublicPolynomia
 use polyfabric_runtime::rns::cpu;
 use polyfabric_schemes::rns::Domain;
 
-/// Bytes of the kernel operations that one of a program becomes, and of what is known of its errors. Measured: 2 to 10 KiB, most for a rotation.
-const NODE_BYTES: u64 = 16 << 10;
+/// Bytes of the kernel operations that one of a program becomes, and of what is known of its errors.
+const NODE_BYTES: u64 = 32 << 10;
 
 /// The same of a bootstrapping, beside its matrices.
 const BOOTSTRAP_BYTES: u64 = 32 << 20;
