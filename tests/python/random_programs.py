@@ -104,6 +104,11 @@ def rotated(kind: Kind, x: int, by: int) -> int:
     return int(own[by:] + own[:by], 2)
 
 
+def array(values: list[Any]) -> str:
+    """An array of numpy's, which makes floats of integers beyond 64 bits unless they are objects."""
+    return f"np.array({values}{', dtype=object' if np.asarray(values).dtype.kind == 'f' else ''})"
+
+
 class Writer:
     """Writes one program."""
 
@@ -154,7 +159,7 @@ class Writer:
         length = self.draw.choice(lengths)
         values = [self.value(kind) for _ in range(length or 1)]
         if length:
-            return Node(self.draw.choice([f"{values}", f"np.array({values})"]), kind, values, scalar=False)
+            return Node(self.draw.choice([f"{values}", array(values)]), kind, values, scalar=False)
         forms = [f"({values[0]})", f"({values[0]})"]
         if -(1 << 63) <= values[0] < 1 << 63:
             forms.append(f"np.int64({values[0]})")
@@ -333,7 +338,7 @@ class Writer:
         if node.kind.name in ("small", "bool"):
             if node.kind.hi - node.kind.lo > 15:
                 return None
-            kind = declared(node.kind.hi.bit_length() + self.draw.randint(2, 4), True)
+            kind = declared(max(~node.kind.lo, node.kind.hi).bit_length() + self.draw.randint(1, 4), True)
         rule = (lambda x: x & 1) if kind == TRUTH else int
         return self.each(f"{node.name}.cast({kind})", kind, rule, node)
 
@@ -527,18 +532,18 @@ class Writer:
         elif op == "dot":
             weight = Kind("count", -5, 9) if exact else replace(kind, name="count")
             weights = [self.value(weight) for _ in range(length)]
-            source = draw.choice(["pf.dot({w}, {v})", "np.dot({w}, {v})", "{v} @ np.array({w})"])
+            source = draw.choice(["pf.dot({w}, {v})", "np.dot({w}, {v})", "{v} @ {a}"])
             most = max(abs(kind.lo), abs(kind.hi)) * 9 * length
             result = Kind(name, -most, most) if exact else kind
             found = sum(x * y for x, y in zip(weights, node.values, strict=True))
-            self.made(source.format(w=weights, v=node.name), result, [found], scalar=True)
+            self.made(source.format(w=weights, a=array(weights), v=node.name), result, [found], scalar=True)
         elif op == "matrix":
             weight = Kind("count", -3, 3) if exact else replace(kind, name="count")
             matrix = [[self.value(weight) for _ in range(length)] for _ in range(2)]
             most = max(abs(kind.lo), abs(kind.hi)) * 3 * length
             found = [sum(x * y for x, y in zip(row, node.values, strict=True)) for row in matrix]
             columns = [list(column) for column in zip(*matrix, strict=True)]
-            source = draw.choice([f"np.array({matrix}) @ {node.name}", f"{node.name} @ np.array({columns})"])
+            source = draw.choice([f"{array(matrix)} @ {node.name}", f"{node.name} @ {array(columns)}"])
             self.made(source, Kind(name, -most, most) if exact else kind, found, scalar=False)
         elif op == "both" and kind.bits <= 16:
             same = [own for own in self.nodes if own.kind == kind and not own.scalar and len(own) == length]
