@@ -10,7 +10,7 @@ import pytest
 from calls import called
 from damage import cut, flip, longer, older, other
 from polyfabric.computer import available_bytes
-from polyfabric.schemes import plan, slots
+from polyfabric.schemes import context, plan
 
 PROGRAMS = """
 import polyfabric as pf
@@ -160,7 +160,7 @@ def test_told_before_the_work(own, snapshot, arguments):
 def test_memory_that_will_not_fit(own, monkeypatch):
     """255 rotations' keys at N = 2^14 are over a GiB as seeds: refused before one is made, where a computer has less."""
     left = available_bytes()
-    for module in (plan, slots):
+    for module in (plan, context):
         monkeypatch.setattr(module, "available_bytes", lambda: min(left or 1 << 30, 1 << 30))
     done = own("many")
     assert done.status == 2
