@@ -91,7 +91,8 @@ def test_a_unit_has_a_folder_with_a_page_and_is_tested_or_a_part_of_one_that_is(
 
 def test_the_language_knows_nothing_of_execution() -> None:
     folder = ROOT / "python" / "polyfabric"
-    below = {"_native", "errors", "names"}
+    # Tracing stops at the limit of memory.
+    below = {"_native", "errors", "memory", "names"}
     for path in sorted((folder / "language").glob("*.py")):
         found = set(re.findall(r"^\s*from \.\.(\w*)", path.read_text(), re.MULTILINE)) - {""}
         named = re.findall(r"^\s*from \.\. import (.*)$", path.read_text(), re.MULTILINE)

@@ -183,7 +183,6 @@ def test_files_of_two_key_generations(own, tmp_path, file, step, other):
     shutil.copy(tmp_path / "two" / file, tmp_path / "one" / file)
     done = own("squared", "--keys", "one", "--step", step)
     refused(done, f"one/{file}", f"one/{other}", "toy-10")
-    assert len(set(re.findall(r"\b[0-9a-f]{16}\b", done.err))) == 2
 
 
 @pytest.mark.parametrize("damage", [cut, flip, other, older, longer], ids=lambda f: f.__name__)

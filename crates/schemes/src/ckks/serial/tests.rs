@@ -301,7 +301,8 @@ fn keys_that_a_program_does_not_read_are_refused_before_they_are_read() {
         let refused = read_wanted(&written, set, wanted);
         assert!(matches!(refused, Err(FormatError::Keys(_))), "{wanted:?}: {refused:?}");
     }
-    let request = [(first, vec![LimbId(0)], KeyStorage::BYTES)];
+    let limbs = [&[LimbId(0)][..], set.gadget_of(first).special()].concat();
+    let request = [(first, limbs, KeyStorage::BYTES)];
     let keys = client.evaluation_keys_over(&request, None, &no_progress).expect("keys");
     let shorter = EvaluationKeys { keys, parameters: set.clone(), generation: client.generation() };
     assert!(matches!(read_wanted(&bytes(&shorter), set, &[first]), Err(FormatError::Keys(_))));
