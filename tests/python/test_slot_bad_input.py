@@ -223,7 +223,7 @@ def test_expected_values_that_are_none(own, tmp_path, content):
         ("rotate %0 by 1", "rotate %9 by 1", ("line 3, column 1", "%9")),
         ("rotate %0 by 1", "turn %0 by 1", ("line 3, column 6", "`turn`")),
         ("rotate %0 by 1", "rotate %0 by 99999999999999999999", ("line 3, column 19", "99999999999999999999")),
-        ("slots 8", "slots 8388608", ("line 1, column 1", "8388608", "1048576")),
+        ("slots 8", "slots 8388608", ("line 1, column 1", "8388608", "65536")),
         ("by 1", '"', ("line 3, column 16",)),
         ("program", "", ("line 1, column 2", "`program`", '"turned"')),
     ],
