@@ -16,6 +16,7 @@ fn request() -> Request<'static> {
         key_switch: KeySwitchRequest::Set,
         security: 128.0,
         max_failure: None,
+        memory: None,
     }
 }
 
