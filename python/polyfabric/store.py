@@ -168,7 +168,7 @@ class KeyStore:
 
 
 def _checksum(path: Path) -> bytes | None:
-    """The checksum in a key's file, by which it is told from the one that takes its place; `None` if there is no file."""
+    """The checksum in a key's file, which tells it from its replacement; `None` if there is no file."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - CHECKSUM))

@@ -1,6 +1,6 @@
 """Random programs on integers, and what Python's own integers make of them.
 
-A program is written as the source of a function, operation by operation, and each value is computed beside it with the rules of the pages on integers and on
+A program is written as the source of a function, operation by operation, and each value is computed at the same time with the rules of the pages on integers and on
 the TFHE language: `Writer(seed).write()` gives both. The source is in the message of a test that fails, and the seed writes it again.
 """
 
@@ -86,8 +86,8 @@ class Node:
         return len(self.values)
 
 
-def beside(*operands: Node) -> list[tuple[Any, ...]]:
-    """Element by element; single values beside each."""
+def stretched(*operands: Node) -> list[tuple[Any, ...]]:
+    """Element by element; single values are repeated."""
     length = max(map(len, operands))
     return list(zip(*(node.values * length if node.scalar else node.values for node in operands), strict=True))
 
@@ -180,7 +180,7 @@ class Writer:
 
     def each(self, source: str, kind: Kind, rule: Callable[..., int], *operands: Node) -> Node:
         """A value whose elements follow from those of its operands."""
-        values = [rule(*own) for own in beside(*operands)]
+        values = [rule(*own) for own in stretched(*operands)]
         return self.made(source, kind, values, scalar=all(node.scalar for node in operands))
 
     def other(self, node: Node, *, wide: bool = False) -> Node:

@@ -281,7 +281,7 @@ def evaluated(written: str, kinds: Mapping[str, Any], samples: list[dict[str, An
     names = ", ".join(kinds)
     program = pf.program(**kinds)(eval(f"lambda {names}: body({', '.join(f'{n}={n}' for n in kinds)})", {"body": body}))
     if plan:
-        # What the message advises is not refused by the next step.
+        # The next step does not refuse the advised code.
         program.plan(security=0)
     found = []
     for sample in samples:

@@ -55,14 +55,14 @@ PLANNED = {
 
 
 def taken_by(name: str) -> int:
-    """Bytes that planning a program of `PLANNED` takes, measured in a process of its own."""
+    """Bytes that planning a program of `PLANNED` takes, measured in a separate process."""
     program, arguments = PLANNED[name]
     script = MEASURED.format(program=program, name="f", arguments=arguments)
     return int(subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout)
 
 
 def planned_within(name: str, memory: int) -> bool:
-    """Whether it is planned within so many bytes, in a process of its own: else it is refused."""
+    """Whether a separate process plans it within so many bytes, instead of refusing it."""
     program, arguments = PLANNED[name]
     script = f"""
 from functools import reduce
@@ -82,7 +82,7 @@ except pf.RunError:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not tell a process's peak")
 @pytest.mark.parametrize("name", [*PLANNED])
 def test_the_estimate_of_a_plan_is_at_least_what_it_takes_and_at_most_three_times_that(name: str) -> None:
-    """A process has 40 MiB beside the plan."""
+    """A process has 40 MiB in addition to the plan."""
     taken = taken_by(name)
     assert taken > 16 * MiB, f"{taken / MiB:.0f} MiB are too few to measure"
     assert not planned_within(name, taken + 40 * MiB), f"{taken / MiB:.0f} MiB taken, fewer estimated"

@@ -1,4 +1,4 @@
-//! What a process takes beside what a program is made of, and whether planning it may.
+//! Memory of a process apart from its program, and the limit for planning.
 
 use crate::{Fault, PlanError};
 use polyfabric_program::Room;

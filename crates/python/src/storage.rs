@@ -30,7 +30,7 @@ impl Source {
         }
     }
 
-    /// What it holds, which must be of the set `expected`; `read` reads the payload. Another set is refused before the payload is touched.
+    /// Reads its content with `read`, if it is of the set `expected`; another set is refused before the payload is touched.
     pub fn read_of<S: Storable>(
         &self,
         expected: &<S::Family as Family>::Parameters,
@@ -64,14 +64,14 @@ pub fn written<S: Storable>(content: &S, path: Option<&Path>) -> Result<Option<V
     result.map_err(Failure::of(Kind::File))
 }
 
-/// What a file with these first bytes holds, by its kind's name in Rust and in words; nothing if it is no file of `F`.
+/// The kind of a file with these first bytes: its name in Rust, and in words. `None` if it is no file of `F`.
 fn kind_of<F: Family>(head: &[u8]) -> Option<(String, String)> {
     let code = head.strip_prefix(&F::MAGIC)?.get(4..8)?;
     let kind = F::Kind::from_code(u32::from_le_bytes(code.try_into().ok()?))?;
     Some((format!("{kind:?}"), kind.to_string()))
 }
 
-/// What a file that begins with `head` (16 bytes) holds: the kind's name, and the same in words; nothing for others' files.
+/// The kind of a file that begins with `head` (16 bytes): its name, and the same in words. `None` for files of other software.
 #[pyfunction]
 pub fn file_kind(head: &[u8]) -> Option<(String, String)> {
     kind_of::<Tfhe>(head).or_else(|| kind_of::<Ckks>(head)).or_else(|| kind_of::<Bgv>(head))

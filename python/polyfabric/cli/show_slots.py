@@ -59,7 +59,7 @@ def _number(value: complex) -> str:
 def show_common(console: Console, result: SlotResult, *, operations: bool = True, tolerated: bool = False) -> None:
     """Errors and bounds, parameters, sizes and times; what the machine takes, and every operation where that was measured and is asked for.
 
-    With `tolerated`, the application holds the run to a tolerance of its own, and its bound may say nothing.
+    With `tolerated`, the application has its own tolerance, and the bound of the run may say nothing.
     """
     if result.scheme == "bgv":
         verdict = "equal to the clear program in every slot"

@@ -197,7 +197,7 @@ class Integer(NumpyCalls):
         if self._span is not None and self.kind.bits > 1:
             lo, hi = self._span
             raise refuse(
-                f"{what} depends on a width, and a count from {lo} to {hi} has none of its own; cast it first, as x.cast({self.kind.of(1, scalar=True)!r})"
+                f"{what} depends on a width, and a count from {lo} to {hi} has no declared width; cast it first, as x.cast({self.kind.of(1, scalar=True)!r})"
             )
 
     def _numbers(self, other: object) -> tuple[list[int], bool]:

@@ -28,7 +28,7 @@ class Vast(int):
 
 
 def _stretched(*operands: Numbers) -> Iterable[tuple[int, ...]]:
-    """The operands element by element, single ones beside each element of the others."""
+    """The operands element by element; single ones are repeated for each element of the others."""
     length = max(len(operand) for operand in operands)
     return zip(*(operand * length if len(operand) == 1 else operand for operand in operands), strict=True)
 

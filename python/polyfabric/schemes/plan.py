@@ -277,7 +277,7 @@ class RunResult(ABC):
 
     @property
     def within_bounds(self) -> bool:
-        """Whether every output is within its bound, which may say nothing: all that an application asks that has a tolerance of its own."""
+        """Whether every output is within its bound, which may say nothing. Applications with their own tolerance ask for no more."""
         return "not within bound" not in self.verdict.values()
 
     @property

@@ -81,7 +81,7 @@ pub trait TorusMachine: Sync {
         Ok(TfheLowering::new(key_switch, self.arithmetic(machine, parameters)?))
     }
 
-    /// Bytes that mapping takes of each blind rotation, beside what it takes of a ciphertext: nothing where loops stay loops.
+    /// Bytes that mapping takes for each blind rotation, in addition to those for a ciphertext: 0 if loops stay loops.
     fn rotation_bytes(&self, _parameters: &Parameters) -> u64 {
         0
     }

@@ -1,4 +1,4 @@
-//! Does every result have an operand of its own, where several are made of one ciphertext?
+//! Does every result have its own operand, if several are made of one ciphertext?
 
 use crate::{first, judged, torus_machines};
 use polyfabric_machines::audit::{AuditError, Datum, Function, Meaning, audit};

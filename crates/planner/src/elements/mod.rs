@@ -25,7 +25,7 @@ use polyfabric_program::tfhe::planning_bytes;
 use polyfabric_schemes::tfhe::noise::{Keys, Transform};
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters};
 
-/// Bytes that planning takes of a node, beside its combinations and look-ups. Measured: 340, where most are sums of two digits.
+/// Bytes that planning takes for a node, in addition to its combinations and look-ups. Measured: 340, where most are sums of two digits.
 const NODE_BYTES: u64 = 400;
 
 /// Places of the key switch, in the order in which they are tried.

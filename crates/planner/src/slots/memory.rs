@@ -1,4 +1,4 @@
-//! What planning a program takes of memory, estimated from the program; and what a run takes, from its plan before a key is made.
+//! Estimates memory: that of planning from the program, and that of a run from its plan, before a key is made.
 
 use super::SlotPlan;
 use crate::memory::{peak, threads};
@@ -11,7 +11,7 @@ use polyfabric_schemes::rns::Domain;
 /// Bytes of the kernel operations that one of a program becomes, and of what is known of its errors.
 const NODE_BYTES: u64 = 32 << 10;
 
-/// The same of a bootstrapping, beside its matrices.
+/// The same for a bootstrapping, without its matrices.
 const BOOTSTRAP_BYTES: u64 = 32 << 20;
 
 /// Diagonals of all matrices of a bootstrapping, which are encoded once for all that a program has.

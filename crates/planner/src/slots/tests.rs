@@ -84,7 +84,7 @@ fn a_named_set_that_fails_too_often_is_refused_unless_that_is_accepted() {
     assert!((-60.0..=-20.0).contains(&accepted.failure_log2().unwrap()));
 }
 
-/// Each bootstrap counts with what its own range leaves, beside the bound of the output's error.
+/// Each bootstrap adds the probability that its range is left to that of the output's bound.
 #[test]
 fn overflow_of_ckks_bootstraps_counts_in_the_failure_probability() {
     let bootstrapped = |count| {

@@ -17,7 +17,7 @@
 //! call for and what is left of the file, before anything of that size is allocated; the checksum is verified before anything is
 //! handed out. It finds damage, not forgery: who can write a file can also write its checksum.
 //!
-//! Whoever needs a file of one parameter set reads it by [`from_bytes_of`] or [`load_of`], which compare the parameter block before it is decoded.
+//! A file that must be of one parameter set is read by [`from_bytes_of`] or [`load_of`], which compare the parameter block before it is decoded.
 //!
 //! Writing goes to a temporary file next to the target, is flushed to the disk, and takes the target's name at the end, so that a reader sees the
 //! old file or the new one. The folder is flushed too. Secret keys are readable by their owner alone.

@@ -1,4 +1,4 @@
-//! Whether every use of an operand has one of its own. Vectors pass a unit one after the other: two look-ups of one ciphertext take it twice,
+//! Checks that every use of an operand has a read for itself. Vectors pass a unit one after the other: two look-ups of one ciphertext take it twice,
 //! as a sum does in which it stands twice, and a register that names it once has nothing for the second.
 
 use super::super::AuditError;

@@ -174,7 +174,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Bytes of what it holds beside itself.
+    /// Bytes that it owns on the heap.
     pub(crate) fn bytes(&self) -> u64 {
         let bytes: usize = match self {
             Self::Constant { values } => values.bytes(),

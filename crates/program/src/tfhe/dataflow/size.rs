@@ -1,14 +1,14 @@
-//! What planning a program takes of memory, counted before it is flattened.
+//! Estimates the memory of planning a program before it is flattened.
 
 use crate::tfhe::homomorphic::{Node, NodeId, Op, Program};
 
 /// Bytes of a term of a combination: its column and its weight, in a vector that grows by doubling.
 const TERM: f64 = 16.0;
 
-/// Bytes of a row of combinations beside its terms.
+/// Bytes of a row of combinations without its terms.
 const ROW: f64 = 40.0;
 
-/// Bytes that a look-up keeps beside its combination: where it is found again, its row in the kernel program, its noise. Measured: 250 to 330.
+/// Bytes that a look-up keeps in addition to its combination: where it is found again, its row in the kernel program, its noise. Measured: 250 to 330.
 const LOOKUP: f64 = 360.0;
 
 /// Times that the combination of a look-up or an output stands in memory: in the flow, and in the kernel program.

@@ -184,7 +184,7 @@ pub fn op_name(op: &Op) -> &'static str {
 }
 
 impl Op {
-    /// Bytes of what it holds beside itself.
+    /// Bytes that it owns on the heap.
     pub(crate) fn bytes(&self) -> u64 {
         let tables =
             |tables: &[Table]| tables.iter().map(|table| size_of_val(table) + size_of_val(table.values())).sum();
