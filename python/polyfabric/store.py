@@ -73,6 +73,9 @@ class KeyStore:
         self._reading: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         """By client: the lock under which its key is read, so that it is read once for many who ask."""
 
+    def __repr__(self) -> str:
+        return f"<store of keys for {self.program.name}, in {self.folder}>"
+
     def put(self, client: str, key: EvaluationKey) -> None:
         """Keeps a client's key instead of an earlier one, once it is found to serve the program."""
         path = self._path(client)
