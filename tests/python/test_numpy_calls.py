@@ -92,7 +92,7 @@ def test_functions_of_the_language_go_by_numpys_names_too(kind):
         ("real", lambda x: np.add(x, 1, where=[True] * 4), ("add",)),
         ("residue", np.sin, ("sin", "BGV")),
         ("integer", np.sin, ("sin",)),
-        ("integer", lambda x: np.clip(x, 2, 5, dtype=int), ("clip", "2", "5")),
+        ("integer", lambda x: np.clip(x, 2, 5, dtype=int), ("clip", "dtype")),
         ("integer", lambda x: np.maximum(x, 1, where=[True] * 4), ("maximum",)),
     ],
 )
@@ -151,3 +151,34 @@ def test_numpys_divisions_of_small_integers_are_those_of_the_operators() -> None
     for divide in (lambda x: np.true_divide(x, 2), lambda x: np.array([1, 1, 1, 1]) / x):
         with rejects(pf.ProgramError, "test_numpy_calls.py"):
             traced("integer", divide)
+
+
+@pytest.mark.parametrize(
+    ("call", "option"),
+    [
+        (lambda x: np.roll(x, 2), "2"),
+        (lambda x: np.sum(x, where=[True, False, False, True]), "where"),
+        (lambda x: np.sum(x, initial=5), "initial"),
+        (lambda x: np.max(x, initial=50), "initial"),
+        (lambda x: np.average(x, weights=[1, 0, 0, 0]), "weights"),
+        (lambda x: np.average(x, None, [1, 0, 0, 0]), "weights"),
+        (lambda x: np.diff(x, n=2), "n"),
+        (lambda x: np.concatenate([x, x], axis=None), "axis"),
+        (lambda x: np.add(x, 1, where=[True, False, False, False]), "where"),
+    ],
+)
+@pytest.mark.parametrize("kind", [pf.UInt(8), pf.Int(0, 7), pf.Real], ids=repr)
+def test_code_for_a_call_without_options_is_not_advised_for_one_with_them(call, option, kind):
+    with rejects(pf.ProgramError, option) as refused:
+        pf.program(x=kind.vector(4))(lambda x: call(x))
+    assert "write" not in str(refused.value)
+
+
+def test_an_index_is_of_one_axis_and_a_table_keeps_its_entries():
+    entries = [5, 6, 7, 8]
+    table = pf.Table(entries, pf.UInt(8))
+    entries[1] = 99
+    assert pf.program(x=pf.UInt(2))(lambda x: table[x])(x=1) == {"result": 6}
+    assert pf.program(x=pf.UInt(8).vector(4))(lambda x: x[1,])(x=[1, 2, 3, 4]) == {"result": 2}
+    with rejects(pf.ProgramError, "0, 1"):
+        pf.program(x=pf.UInt(8).vector(4))(lambda x: x[0, 1])

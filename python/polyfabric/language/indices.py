@@ -18,6 +18,12 @@ def picked(index: object, length: int, kind: object) -> tuple[list[int], bool]:
         except (TypeError, ValueError):
             ends = ":".join("" if end is None else f"{end!r}" for end in (index.start, index.stop, index.step))
             raise refuse(f"[{ends}] is no range of elements of {kind}; give integers, x[i:j] or x[i:j:step]") from None
+    if isinstance(index, tuple):
+        if len(index) != 1:
+            raise refuse(
+                f"[{', '.join(map(repr, index))}] is no index of {kind}, which has one axis; give a list, x[[0, 1]], for several elements"
+            )
+        return picked(index[0], length, kind)
     given, single = _integers(index, kind)
     for i in given:
         if not -length <= i < length:

@@ -7,6 +7,7 @@ checked; here are the operators, and public numbers as digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, TypeVar, cast
 
@@ -552,7 +553,7 @@ class Table:
     ) -> None:
         if result is not None and not isinstance(result, IntegerType):
             raise refuse(f"a table of {result}; name the type of its entries, as pf.Table(entries, pf.UInt(8))")
-        self._entries = entries
+        self._entries = copy(entries)
         self._kind = result
 
     def __getitem__(self, index: Integer) -> Integer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from inspect import signature
 from typing import Any, ClassVar, NoReturn
 
@@ -66,7 +66,13 @@ class NumpyCalls(Absences):
     METHODS: ClassVar[frozenset[str]] = frozenset()
     """Functions of numpy that are methods of these values by the same name."""
 
-    def _refused(self, name: str, operands: int) -> NoReturn:
+    def _refused(self, name: str, operands: int, options: Collection[str]) -> NoReturn:
+        """Refuses a function of numpy. Code to write instead is for the function without `options`, and would give something else with them."""
+        if options:
+            raise refuse(
+                f"numpy's {name} with {', '.join(options)} does not compute on encrypted values; compute it with operators, slices, pf.mux and "
+                "pf.concat"
+            )
         raise refuse(f"numpy's {name} does not compute on encrypted values; {self._instead(name, operands)}")
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:  # noqa: ANN401 - numpy's protocol
@@ -86,7 +92,7 @@ class NumpyCalls(Absences):
         operator = getattr(first, own, None) if isinstance(first, NumpyCalls) else getattr(rest[0], reflected, None)
         others = rest if isinstance(first, NumpyCalls) else [first]
         result = NotImplemented if operator is None else operator(*others)
-        return self._refused(name, len(operands)) if result is NotImplemented else result
+        return self._refused(name, len(operands), options) if result is NotImplemented else result
 
     def __array_function__(self, function: Callable[..., Any], _types: Any, operands: Any, options: Any) -> Any:  # noqa: ANN401
         from .numpy_functions import FUNCTIONS
@@ -98,7 +104,19 @@ class NumpyCalls(Absences):
                 return method(*operands[1:], **options)
         if function in FUNCTIONS and not options and _takes(FUNCTIONS[function], operands, {}):
             return FUNCTIONS[function](*operands)
-        return self._refused(name, len(operands))
+        return self._refused(name, len(operands), _options(function, operands, options))
+
+
+def _options(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> list[str]:
+    """What a function of numpy was given beyond its operands: options by name, and whatever follows its operands."""
+    try:
+        given = signature(function).bind(*operands).arguments
+    except (TypeError, ValueError):
+        return list(options)
+    # The code for np.roll shifts by 1.
+    shifted = [f"a shift by {given['shift']!r}"] if given.get("shift", 1) != 1 else []
+    operands_of = 3 if function in (np.clip, np.select, np.where) else 2
+    return [*shifted, *list(given)[operands_of:], *options]
 
 
 def _takes(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> bool:

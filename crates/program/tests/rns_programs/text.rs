@@ -109,7 +109,7 @@ fn wrong_texts_are_refused_with_their_place() {
     let cases = [
         (
             "program \"p\" ckks slots 3",
-            "line 1, column 1: 3 slots: a program has a power of two of slots, 1 to 1048576; pad the vectors to the next power",
+            "line 1, column 1: 3 slots: a program has a power of two of slots, 1 to the 65536 of the largest ring; pad the vectors to the next power, or split them",
         ),
         ("program \"p\" rsa slots 4", "line 1, column 13: expected ckks or bgv(t), found `rsa`"),
         (
