@@ -158,7 +158,7 @@ def test_integers_and_texts_are_drawn_too(polyfabric: Any, tmp_path: Path) -> No
         ("tfhe", {"security": 200}, "128.0 bits of security, but 200 are asked for"),
         ("ckks", {"security": 1000, "parameters": "ckks-depth-4"}, "but 1000 are asked for"),
         ("tfhe", {"max_failure": -1e4, "parameters": "polyfabric-3-p128-t32"}, "2\\^-10000"),
-        ("ckks", {"max_failure": -60}, r"bound of its errors with probability 2\^-40.0, .* max_failure=-40 \(--max"),
+        ("ckks", {"max_failure": -60}, r"2\^-40.0, more than 2\^-60.0; .* max_failure=-40 \(--max"),
         ("bgv", {"max_failure": "never"}, "max_failure='never' is no number; give log2 of it, as -40"),
     ],
 )
