@@ -5,10 +5,10 @@
 //! | up to 64 | a normal variable rounded to the nearest integer, by its table |
 //! | above | the sum of two independent *levelled* draws of deviation σ/√2 |
 //!
-//! A levelled draw takes an entry of a table, 2^e integers wide with 4 ≤ σ/(√2·2^e) < 8, and e uniform bits within it. Its density is a
+//! A levelled draw takes an entry of a table, 2^e integers wide with 2 ≤ σ/(√2·2^e) < 4, and e uniform bits within it. Its density is a
 //! histogram, which must not be used alone: a shift by Δ moves mass across the histogram's steps, so the divergence between draws and shifted
 //! draws grows with |Δ|. Flooding relies on the divergence of a Gaussian, Δ²/2σ² (Li, Micciancio, Schultz, Sorrell, CRYPTO 2022). The density
-//! of the sum of two levelled draws is continuous, and its divergence exceeds Δ²/2σ² by less than one percent for every Δ; the tests compute it.
+//! of the sum of two levelled draws is continuous, and its divergence exceeds Δ²/2σ² by at most 2.5 percent, which is 0.04 bits; the tests compute it.
 //!
 //! Every draw reads the whole table, and signs and low bits are bits of the stream, so that no branch and no address depends on a secret. The
 //! deviation is the one asked for: the table's own is set so that entries and low bits make it up.
@@ -51,11 +51,11 @@ impl RoundedGaussian {
             return Self { sigma, log2_width: None, thresholds };
         }
         let half = sigma / SQRT_2;
-        let log2_width = half.log2() as u32 - 2;
+        let log2_width = half.log2() as u32 - 1;
         let mut deviation = half / f64::from(log2_width).exp2();
         let mut gaussian = Self { sigma, log2_width: Some(log2_width), thresholds: thresholds(deviation, 1.0) };
         // Levelling widens an entry's share; a narrower table makes up for it.
-        for _ in 0..3 {
+        for _ in 0..8 {
             deviation *= sigma / gaussian.variance().sqrt();
             gaussian.thresholds = thresholds(deviation, 1.0);
         }
@@ -227,14 +227,14 @@ mod tests {
                     pairs.filter(|(a, b)| **a > 0.0 && **b > 0.0).map(|(a, b)| a * (a / b).ln()).sum();
                 let expected = (shift as f64 / sigma).powi(2) / 2.0;
                 assert!(
-                    (divergence / expected - 1.0).abs() < 0.01,
+                    (divergence / expected - 1.0).abs() < 0.025,
                     "σ {sigma}, Δ {shift}: {divergence} for {expected}"
                 );
             }
         }
     }
 
-    /// Are integers drawn as often as the integral of the density over each says? A histogram of 2^3 to 2^4 integers a step fails by far.
+    /// Are integers drawn as often as the integral of the density over each says? One histogram fails by far.
     #[test]
     fn every_integer_of_wide_noise_has_its_share() {
         for sigma in [65.0, 100.0, 127.0] {
