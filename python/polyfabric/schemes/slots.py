@@ -391,7 +391,7 @@ class SlotPlan(Plan):
             return "any inputs", nodes
         here = self.native.bounds(expected.magnitudes)
         for node in nodes:
-            # What came of numbers beyond the largest is as large as can be.
+            # Values beyond the largest float give NaN: no finite bound holds.
             bound = here[node["node"]]
             node["bound"] = inf if isnan(bound) else bound
         return "these inputs", nodes
