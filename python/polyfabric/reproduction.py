@@ -18,4 +18,4 @@ def reproduction(paper: str, progress: ProgressHook | None = None, *, applicatio
     timer = papers.applications(paper) if applications else None
     timed = (timer(progress) if timer else []) if applications else None
     rows = json.loads(_native.reproduce(paper, json.dumps(timed), progress))
-    return Report("reproduction", {"paper": paper, "rows": rows})
+    return Report("reproduction", {"paper": paper, "rows": rows}, drawings=lambda: papers.drawings(paper, rows))

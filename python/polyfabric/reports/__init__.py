@@ -27,6 +27,8 @@ class Report:
     data: dict[str, Any]
     trace: Callable[[], str] | None = None
     """Draws the timeline, as Chrome trace-event JSON."""
+    drawings: Callable[[], list[tuple[str, Figure]]] | None = None
+    """Draws (caption, figure) in a paper's own way, after the plots of every report of this kind."""
 
     def __repr__(self) -> str:
         of = self.data.get("program")

@@ -75,12 +75,9 @@ def of(report: Report) -> list[tuple[str, Figure]]:
         return [("Performance against area.", sweep.plot(data))]
     if report.kind == "comparison":
         return [("Throughput, and what it takes: area, power and bandwidth of memory.", contest.plot(data))]
-    # The papers' modules make reports themselves.
-    from ..papers import drawings
-
     figure = _deviation(data)
     deviation = [] if figure is None else [("Deviation of the model from the published figure.", figure)]
-    return [*deviation, *curves.of(data["rows"]), *drawings(data["paper"], data["rows"])]
+    return [*deviation, *curves.of(data["rows"]), *([] if report.drawings is None else report.drawings())]
 
 
 def _bars(
