@@ -1,0 +1,56 @@
+"""Does a lowered program still take as many transforms, products, key switches and lookups as it did?
+
+A guard of performance that measures no time: `operation_counts.json` holds what each program of `costed_programs` takes, and a count may move by 3 %. A change
+that means to move one writes the file anew with UPDATE_SNAPSHOTS=1, and says so in its message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import costed_programs
+import pytest
+from polyfabric import execution
+from polyfabric.language.traced import TracedProgram
+
+FILE = Path(__file__).with_name("operation_counts.json")
+PROGRAMS = {name: value for name, value in vars(costed_programs).items() if isinstance(value, TracedProgram)}
+TOLERANCE = 0.03
+
+
+def counted(program: TracedProgram) -> dict[str, int]:
+    """What an execution takes, by the lowered program alone."""
+    plan = execution.plan(program)
+    facts = plan.facts_of_cost()
+    if "limb_operations" in facts:
+        counts = {name: facts["operations"].get(name, 0) for name in ("mod_down", "mod_up", "inner_product")}
+        return {**facts["limb_operations"], **counts, "key_bytes": facts["key_bytes"]}
+    figures = plan.parameter_figures
+    columns, levels = figures["glwe_dimension"] + 1, figures["bootstrap_gadget"]["levels"]
+    steps = facts["lookups"] * figures["lwe_dimension"]
+    return {
+        "lookups": facts["lookups"],
+        "key_switches": 0 if facts["key_switch"] == "none" else facts["lookups"],
+        # Of polynomials: the digits forwards, and each column back.
+        "transforms": steps * columns * (levels + 1),
+        "ring_degree": figures["ring_degree"],
+        "products": steps * columns * columns * levels,
+        "key_bytes": facts["server_key_bytes"],
+    }
+
+
+def test_every_program_takes_what_it_took() -> None:
+    found = {name: counted(program) for name, program in PROGRAMS.items()}
+    if os.environ.get("UPDATE_SNAPSHOTS") == "1":
+        FILE.write_text(json.dumps(found, indent=2) + "\n")
+    recorded = json.loads(FILE.read_text())
+    assert found.keys() == recorded.keys(), "set UPDATE_SNAPSHOTS=1 for programs that are new"
+    moved = [
+        f"{program}: {name} {recorded[program][name]} → {count}"
+        for program, counts in found.items()
+        for name, count in counts.items()
+        if count != pytest.approx(recorded[program][name], rel=TOLERANCE)
+    ]
+    assert not moved, "\n".join(moved)
