@@ -2,6 +2,7 @@
 
 use crate::contract::torus::{lowering, map, report};
 use crate::contract::{Described, MachineError};
+use crate::torus::replay::replay;
 use polyfabric_program::tfhe::builtin::{BuiltIn, build_for};
 use polyfabric_program::tfhe::homomorphic::{encode_input, evaluate};
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
@@ -59,7 +60,7 @@ pub fn trial(
     let (mut wrong, mut saturations, mut squares, mut done) = (0, 0, 0.0, 0);
     let mut built = of(BATCH.min(lookups))?;
     let mut mapped = map(machine, &built.kernel)?;
-    report(machine, &built.kernel, &*mapped)?;
+    report(machine, &built.kernel, &mapped)?;
     progress.update("look-ups", 0, lookups);
     while done < lookups {
         let count = BATCH.min(lookups - done);
@@ -73,7 +74,7 @@ pub fn trial(
             "x".to_owned(),
             batch.map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))?,
         )]);
-        let replayed = mapped.replay(mapped.schedule(), &built.kernel, &server, &inputs, &NoProgress);
+        let replayed = replay(&mapped.schedule, &mapped.labels, &built.kernel, &server, &inputs, &NoProgress);
         let replayed = replayed.map_err(|error| MachineError::Replay(Box::new(error)))?;
         saturations += replayed.saturations;
         let results = replayed.outputs.get("y").map(|batch| client.decrypt_phase(parameters.extracted_key(), batch));

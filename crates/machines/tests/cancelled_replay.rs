@@ -5,6 +5,7 @@
 use polyfabric_kernels::cancel::{Cancelled, Token};
 use polyfabric_machines::contract::{Programs, torus};
 use polyfabric_machines::descriptions;
+use polyfabric_machines::torus::replay;
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::ValueType;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
@@ -36,7 +37,7 @@ fn a_cancelled_replay_ends_in_the_threads_that_compute() {
         let inputs: BTreeMap<String, LweBatch<u32>> =
             [(name.to_owned(), client.encrypt_for_tests(kind, &[1 << 29; 5], 3))].into();
         let mapped = torus::map(&machine, &program).expect("it fits");
-        let replay = || mapped.replay(mapped.schedule(), &program, &server, &inputs, &NoProgress);
+        let replay = || replay::replay(&mapped.schedule, &mapped.labels, &program, &server, &inputs, &NoProgress);
         token.reset();
         assert!(replay().is_ok(), "{}", machine.name());
         token.cancel();

@@ -14,14 +14,17 @@ mod residue_family;
 mod rounds;
 
 use polyfabric_kernels::fixed::Stage;
-use polyfabric_machines::audit::{Function, audit};
+use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::options::{Given, OptionValues};
 use polyfabric_machines::contract::torus::MappedTorus;
 use polyfabric_machines::contract::{Programs, residue, torus};
 use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::description::{ComponentLiteral, FigureLiteral, Written};
-use polyfabric_machines::engine::schedule::{Event, Item, KindId, MemoryKind, Repeat, Schedule, Value};
+use polyfabric_machines::engine::function::Function;
+use polyfabric_machines::engine::schedule::{Event, Item, MemoryKind, Repeat, Schedule, Value};
 use polyfabric_machines::registry::{MACHINES, MAPPERS};
+use polyfabric_machines::torus::labels::{Labels, Meaning};
+use polyfabric_machines::torus::replay::replay;
 use polyfabric_machines::torus::widths::{Judge, Setting, derive};
 use polyfabric_machines::{Described, MachineError, description, descriptions, names, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
@@ -207,15 +210,20 @@ fn kinds(schedule: &Schedule) -> BTreeSet<u16> {
     kinds
 }
 
+/// Whether a value is of the program, and not a token.
+fn stands_for_data(labels: &Labels, value: Value) -> bool {
+    labels.meanings(value).any(|meaning| !matches!(meaning, Meaning::Token { .. }))
+}
+
 /// What the judges say of a schedule: the checker and the audit.
 fn judged(
     machine: &Described,
     program: &KernelProgram,
-    mapped: &dyn MappedTorus,
+    mapped: &MappedTorus,
     schedule: &Schedule,
 ) -> Result<(), String> {
     check(schedule, &[]).map_err(|hazard| hazard.to_string())?;
-    torus::hold(machine, program, &*mapped.meaning(program), schedule).map_err(|error| error.to_string())
+    torus::hold(machine, program, &mapped.labels, schedule).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -317,12 +325,12 @@ fn a_file_sets_the_width_of_each_stage() {
 fn a_mappers_own_schedules_compute_the_program() {
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        assert_eq!(judged(&machine, &program, &*mapped, mapped.schedule()), Ok(()), "{}", machine.name());
-        let mut unrolled = mapped.schedule().unrolled();
-        assert_eq!(audit(&program, &unrolled, &*mapped.meaning(&program)), Ok(()), "{}", machine.name());
+        assert_eq!(judged(&machine, &program, &mapped, &mapped.schedule), Ok(()), "{}", machine.name());
+        let mut unrolled = mapped.schedule.unrolled();
+        assert_eq!(audit(&program, &unrolled, &mapped.labels), Ok(()), "{}", machine.name());
         // Half of its events do not.
         unrolled.items.truncate(unrolled.items.len() / 2);
-        assert!(audit(&program, &unrolled, &*mapped.meaning(&program)).is_err());
+        assert!(audit(&program, &unrolled, &mapped.labels).is_err());
     }
 }
 
@@ -331,8 +339,8 @@ fn the_schedule_of_a_program_computes_no_larger_one() {
     for (machine, program) in torus_machines().into_iter().step_by(PROGRAMS) {
         let mapped = torus::map(&machine, &program).expect("it fits");
         let larger = look_ups(&machine, 6);
-        for schedule in [mapped.schedule(), &mapped.schedule().unrolled()] {
-            assert!(audit(&larger, schedule, &*mapped.meaning(&larger)).is_err(), "{}", machine.name());
+        for schedule in [&mapped.schedule, &mapped.schedule.unrolled()] {
+            assert!(audit(&larger, schedule, &mapped.labels).is_err(), "{}", machine.name());
         }
     }
 }
@@ -341,11 +349,11 @@ fn the_schedule_of_a_program_computes_no_larger_one() {
 fn an_event_that_is_missing_is_refused_whatever_its_kind() {
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        for kind in kinds(mapped.schedule()) {
-            let mut schedule = mapped.schedule().clone();
+        for kind in kinds(&mapped.schedule) {
+            let mut schedule = mapped.schedule.clone();
             assert!(remove(&mut schedule.items, &|event| event.op.kind.0 == kind));
             let name = &schedule.resources.kinds[kind as usize].name;
-            assert!(judged(&machine, &program, &*mapped, &schedule).is_err(), "{} without one {name}", machine.name());
+            assert!(judged(&machine, &program, &mapped, &schedule).is_err(), "{} without one {name}", machine.name());
         }
     }
 }
@@ -354,13 +362,13 @@ fn an_event_that_is_missing_is_refused_whatever_its_kind() {
 fn a_result_that_is_made_twice_is_refused_whatever_its_kind() {
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        let meaning = mapped.meaning(&program);
-        let unrolled = mapped.schedule().unrolled();
+        let unrolled = mapped.schedule.unrolled();
         let mut tried = 0;
         for kind in kinds(&unrolled) {
             let makes = |event: &&Event| {
-                let moves = matches!(meaning.function(event.op.kind), Function::Move { .. });
-                let holds = event.writes.iter().any(|write| !meaning.data(write.value).is_empty());
+                let function = unrolled.resources.kinds[usize::from(event.op.kind.0)].function;
+                let moves = matches!(function, Function::Move { .. });
+                let holds = event.writes.iter().any(|write| stands_for_data(&mapped.labels, write.value));
                 event.op.kind.0 == kind && !moves && holds
             };
             let events = unrolled.items.iter().filter_map(|item| match item {
@@ -371,7 +379,7 @@ fn a_result_that_is_made_twice_is_refused_whatever_its_kind() {
             let mut schedule = unrolled.clone();
             schedule.items.push(Item::Event(event.clone()));
             let name = &schedule.resources.kinds[kind as usize].name;
-            assert!(audit(&program, &schedule, &*meaning).is_err(), "{}: {name} twice", machine.name());
+            assert!(audit(&program, &schedule, &mapped.labels).is_err(), "{}: {name} twice", machine.name());
             tried += 1;
         }
         assert!(tried > 2, "{}", machine.name());
@@ -383,8 +391,8 @@ fn an_event_of_half_the_work_is_refused_whatever_its_kind() {
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
         let mut halved = 0;
-        for kind in kinds(mapped.schedule()) {
-            let mut schedule = mapped.schedule().clone();
+        for kind in kinds(&mapped.schedule) {
+            let mut schedule = mapped.schedule.clone();
             let halve = &mut |event: &mut Event| {
                 let here = event.op.kind.0 == kind && event.work > 1 && !event.writes.is_empty();
                 event.work /= if here { 2 } else { 1 };
@@ -392,7 +400,7 @@ fn an_event_of_half_the_work_is_refused_whatever_its_kind() {
             };
             let name = schedule.resources.kinds[kind as usize].name.clone();
             if first(&mut schedule.items, halve) {
-                assert!(judged(&machine, &program, &*mapped, &schedule).is_err(), "{}: half a {name}", machine.name());
+                assert!(judged(&machine, &program, &mapped, &schedule).is_err(), "{}: half a {name}", machine.name());
                 halved += 1;
             }
         }
@@ -404,19 +412,19 @@ fn an_event_of_half_the_work_is_refused_whatever_its_kind() {
 fn an_operand_that_is_another_value_is_refused_whatever_its_class() {
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        let classes = mapped.schedule().resources.value_classes.len();
+        let classes = mapped.schedule.resources.value_classes.len();
         for class in 0..classes {
             // All values of the class that are read, with a place where each lies.
             let mut lie: BTreeMap<Value, _> = BTreeMap::new();
-            each(&mapped.schedule().items, &mut |event| {
+            each(&mapped.schedule.items, &mut |event| {
                 for read in event.reads.iter().filter(|read| usize::from(read.value.class.0) == class) {
                     lie.entry(read.value).or_insert(read.place);
                 }
             });
-            let holds = |value: &Value| !mapped.meaning(&program).data(*value).is_empty();
+            let holds = |value: &Value| stands_for_data(&mapped.labels, *value);
             let values: Vec<Value> = lie.keys().copied().filter(holds).collect();
             for pair in values.windows(2).take(8) {
-                let mut schedule = mapped.schedule().clone();
+                let mut schedule = mapped.schedule.clone();
                 // Whoever reads the one reads the other, from where that lies: the mapper means it so.
                 let mut swapped = 0;
                 let swap = &mut |event: &mut Event| {
@@ -429,7 +437,7 @@ fn an_operand_that_is_another_value_is_refused_whatever_its_class() {
                 first(&mut schedule.items, swap);
                 let name = &schedule.resources.value_classes[class].name;
                 assert!(swapped > 0);
-                let judged = judged(&machine, &program, &*mapped, &schedule);
+                let judged = judged(&machine, &program, &mapped, &schedule);
                 assert!(judged.is_err(), "{}: {name} {:?} for {:?}", machine.name(), pair[1], pair[0]);
             }
         }
@@ -440,7 +448,7 @@ fn an_operand_that_is_another_value_is_refused_whatever_its_class() {
 fn a_memory_of_half_the_width_is_refused() {
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        let mut schedule = mapped.schedule().clone();
+        let mut schedule = mapped.schedule.clone();
         for memory in &mut schedule.resources.memories {
             if let MemoryKind::OnChip { read_bytes_per_cycle, write_bytes_per_cycle, .. } = &mut memory.kind {
                 *read_bytes_per_cycle /= 2.0;
@@ -457,28 +465,32 @@ fn a_constant_that_is_not_read_or_comes_late_is_refused() {
     let mut tried = 0;
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        let meaning = mapped.meaning(&program);
-        for kind in kinds(mapped.schedule()) {
-            let Some(constant) = meaning.constant(KindId(kind)) else { continue };
-            let name = &mapped.schedule().resources.kinds[kind as usize].name;
-            let mut without = mapped.schedule().clone();
+        for kind in kinds(&mapped.schedule) {
+            let Function::Body(unit) = mapped.schedule.resources.kinds[usize::from(kind)].function else { continue };
+            if !unit.twiddles {
+                continue;
+            }
+            let constant =
+                |value| mapped.labels.meanings(value).any(|meaning| matches!(meaning, Meaning::Twiddles { .. }));
+            let name = &mapped.schedule.resources.kinds[kind as usize].name;
+            let mut without = mapped.schedule.clone();
             let removed = first(&mut without.items, &mut |event| {
                 let reads = event.reads.len();
                 if event.op.kind.0 == kind {
-                    event.reads.retain(|read| !meaning.data(read.value).contains(&constant));
+                    event.reads.retain(|read| !constant(read.value));
                 }
                 event.reads.len() < reads
             });
-            let refused = judged(&machine, &program, &*mapped, &without);
-            assert!(removed && refused.is_err(), "{}: {name} without {constant}", machine.name());
-            let mut late = mapped.schedule().clone();
+            let refused = judged(&machine, &program, &mapped, &without);
+            assert!(removed && refused.is_err(), "{}: {name} without its constant", machine.name());
+            let mut late = mapped.schedule.clone();
             first(&mut late.items, &mut |event| {
-                for write in event.writes.iter_mut().filter(|write| meaning.data(write.value).contains(&constant)) {
+                for write in event.writes.iter_mut().filter(|write| constant(write.value)) {
                     (write.first, write.last) = (write.first + 100_000, write.last + 100_000);
                 }
                 false
             });
-            assert!(check(&late, &[]).is_err(), "{}: {name} before {constant}", machine.name());
+            assert!(check(&late, &[]).is_err(), "{}: {name} before its constant", machine.name());
             tried += 1;
         }
     }
@@ -505,16 +517,16 @@ fn a_wrong_schedule_gives_wrong_ciphertexts() {
             outputs.values().map(|batch| batch.data().to_vec()).collect()
         };
         let replayed = |schedule: &Schedule| {
-            let replayed = mapped.replay(schedule, &program, &server, &inputs, &NoProgress);
+            let replayed = replay(schedule, &mapped.labels, &program, &server, &inputs, &NoProgress);
             replayed.map(|replayed| data(&replayed.outputs)).map_err(|error| error.to_string())
         };
-        assert_eq!(replayed(mapped.schedule()).expect("a legal schedule"), data(&expected), "{}", machine.name());
-        for kind in kinds(mapped.schedule()) {
-            let mut schedule = mapped.schedule().clone();
+        assert_eq!(replayed(&mapped.schedule).expect("a legal schedule"), data(&expected), "{}", machine.name());
+        for kind in kinds(&mapped.schedule) {
+            let mut schedule = mapped.schedule.clone();
             // Instruction words and marks only order events.
             let holds = |event: &Event| {
-                let meaning = mapped.meaning(&program);
-                event.op.kind.0 == kind && event.writes.iter().any(|write| !meaning.data(write.value).is_empty())
+                let data = event.writes.iter().any(|write| stands_for_data(&mapped.labels, write.value));
+                event.op.kind.0 == kind && data
             };
             if remove(&mut schedule.items, &holds) {
                 let name = &schedule.resources.kinds[kind as usize].name;
@@ -542,9 +554,9 @@ fn a_machine_that_is_not_the_files_is_refused() {
             },
         ];
         for change in changes {
-            let mut schedule = mapped.schedule().clone();
+            let mut schedule = mapped.schedule.clone();
             change(&mut schedule);
-            let refused = torus::hold(&machine, &program, &*mapped.meaning(&program), &schedule).expect_err("kinder");
+            let refused = torus::hold(&machine, &program, &mapped.labels, &schedule).expect_err("kinder");
             assert!(refused.to_string().contains("are not those that the machine file describes"), "{refused}");
         }
     }

@@ -252,7 +252,7 @@ impl PyMachine {
         released(py, move || {
             let mapped = machines::contract::torus::map(&machine, &kernel).map_err(refused)?;
             let clock = machine.clock_hz().map_err(Failure::of(Kind::Machine))?;
-            json(&trace(mapped.schedule(), clock, TraceOptions::default()))
+            json(&trace(&mapped.schedule, clock, TraceOptions::default()))
         })
     }
 

@@ -5,8 +5,8 @@
 //! that its unit can do and in the work that it is given; every value of the program is computed, of polynomials on the torus
 //! exactly once and of residues under no name twice; every result leaves the chip. Both together mean that the schedule computes the program, whatever the mapper had in mind.
 //!
-//! The mapper says two things, and neither can make a wrong schedule pass: what each of its values stands for ([`Meaning::data`]), and
-//! which steps each kind of operation may take ([`Meaning::function`]).
+//! The mapper says what each of its values stands for, and that cannot make a wrong schedule pass: the audit recomputes it. Which steps each
+//! kind of operation may take is the machine file's.
 //!
 //! Loops stay loops. An event in a loop names its values by ciphertext and iteration numbers that every round moves on by the same
 //! amounts, so what holds in a loop's first two rounds holds in all of them; and that its values cover every ciphertext and iteration
@@ -17,7 +17,7 @@ mod fingerprint;
 pub mod residue;
 mod torus;
 
-pub use torus::{Datum, Function, Meaning, Step, audit};
+pub use torus::audit;
 
 use crate::engine::schedule::Resources;
 

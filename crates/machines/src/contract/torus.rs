@@ -1,12 +1,13 @@
 //! Machines that execute programs on torus polynomials.
 
 use super::{Described, MachineError};
-use crate::audit::{Meaning, audit, same_resources};
+use crate::audit::{audit, same_resources};
 use crate::engine::description::{Description, DescriptionLiteral, FigureLiteral, Written};
 use crate::engine::report::{SimulationReport, Subject};
 use crate::engine::schedule::{Resources, Schedule};
 use crate::torus::figures::{STAGES, WIDTHS, fixed_point};
-use crate::torus::replay::{Replay, ReplayError};
+use crate::torus::labels::Labels;
+use crate::torus::replay::{self, Replay};
 use crate::torus::widths::{Derived, Judge, Setting, derive};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::fixed::Structure;
@@ -90,32 +91,18 @@ pub trait TorusMachine: Sync {
     ///
     /// # Errors
     /// [`MachineError`] when the program does not fit.
-    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError>;
+    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<MappedTorus, MachineError>;
 }
 
 /// A program on a machine.
-pub trait MappedTorus {
+#[derive(Clone, Debug)]
+pub struct MappedTorus {
     /// Every event.
-    fn schedule(&self) -> &Schedule;
-
-    /// What the names in the schedule of `program` stand for, for the [audit](crate::audit).
-    fn meaning<'a>(&'a self, program: &'a KernelProgram) -> Box<dyn Meaning + 'a>;
-
+    pub schedule: Schedule,
+    /// What its values stand for.
+    pub labels: Labels,
     /// Unit classes whose stalls are accounted for, the headline first.
-    fn primary(&self) -> &'static [&'static str];
-
-    /// Carries out `schedule`, this one's or a changed one, on real ciphertexts.
-    ///
-    /// # Errors
-    /// [`ReplayError`] if program, key and inputs do not fit, or the schedule is wrong.
-    fn replay(
-        &self,
-        schedule: &Schedule,
-        program: &KernelProgram,
-        key: &ServerKey<u32>,
-        inputs: &BTreeMap<String, LweBatch<u32>>,
-        progress: &dyn Progress,
-    ) -> Result<Replay, ReplayError>;
+    pub primary: &'static [&'static str],
 }
 
 /// A replay with the report of the schedule that it followed.
@@ -241,7 +228,7 @@ pub fn mapping_bytes(machine: &Described, program: &KernelProgram) -> Result<u64
 ///
 /// # Errors
 /// [`MachineError`] when the program does not fit.
-pub fn map(machine: &Described, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
+pub fn map(machine: &Described, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
     let _stage = cancel::stage("scheduling", 0);
     machine.torus(&program.name)?.map(machine, program)
 }
@@ -251,7 +238,7 @@ pub fn map(machine: &Described, program: &KernelProgram) -> Result<Box<dyn Mappe
 /// # Errors
 /// [`MachineError`] when the program does not fit, or the schedule breaks a rule.
 pub fn simulate(machine: &Described, program: &KernelProgram) -> Result<SimulationReport, MachineError> {
-    report(machine, program, &*map(machine, program)?)
+    report(machine, program, &map(machine, program)?)
 }
 
 /// Holds a schedule against `program` and `machine`: it has the machine's own resources, and computes the program, each operation once,
@@ -262,11 +249,11 @@ pub fn simulate(machine: &Described, program: &KernelProgram) -> Result<Simulati
 pub fn hold(
     machine: &Described,
     program: &KernelProgram,
-    meaning: &dyn Meaning,
+    labels: &Labels,
     schedule: &Schedule,
 ) -> Result<(), MachineError> {
     let own = machine.torus(&program.name)?.resources(machine, &program.parameters)?;
-    let held = same_resources(&own, &schedule.resources).and_then(|()| audit(program, schedule, meaning));
+    let held = same_resources(&own, &schedule.resources).and_then(|()| audit(program, schedule, labels));
     held.map_err(|cause| MachineError::Audit {
         program: program.name.to_string(),
         machine: machine.name().to_owned(),
@@ -281,12 +268,12 @@ pub fn hold(
 pub fn report(
     machine: &Described,
     program: &KernelProgram,
-    mapped: &dyn MappedTorus,
+    mapped: &MappedTorus,
 ) -> Result<SimulationReport, MachineError> {
     let holding = cancel::stage("holding the schedule against the program", 0);
-    hold(machine, program, &*mapped.meaning(program), mapped.schedule())?;
+    hold(machine, program, &mapped.labels, &mapped.schedule)?;
     drop(holding);
-    let classes: Vec<String> = mapped.primary().iter().map(|&class| class.to_owned()).collect();
+    let classes: Vec<String> = mapped.primary.iter().map(|&class| class.to_owned()).collect();
     // A program without look-ups is measured in key switches.
     let products = count::program(program).key_switch_products;
     let per_switch = program
@@ -299,7 +286,7 @@ pub fn report(
     };
     let subject = Subject {
         machine,
-        schedule: mapped.schedule().into(),
+        schedule: (&mapped.schedule).into(),
         program: &program.name,
         parameters: program.parameters.name(),
         operations,
@@ -321,8 +308,8 @@ pub fn replay(
     progress: &dyn Progress,
 ) -> Result<Replayed, MachineError> {
     let mapped = map(machine, program)?;
-    let report = report(machine, program, &*mapped)?;
-    let replayed = mapped.replay(mapped.schedule(), program, key, inputs, progress);
+    let report = report(machine, program, &mapped)?;
+    let replayed = replay::replay(&mapped.schedule, &mapped.labels, program, key, inputs, progress);
     let Replay { outputs, saturations, .. } = replayed.map_err(|error| MachineError::Replay(Box::new(error)))?;
     Ok(Replayed { outputs, saturations, report })
 }

@@ -9,6 +9,7 @@ pub(crate) mod calendar;
 pub mod checker;
 pub mod description;
 pub mod energy;
+pub mod function;
 pub mod list;
 pub mod report;
 pub mod schedule;
@@ -21,6 +22,7 @@ mod tests;
 
 pub use checker::{Checked, Hazard, Violation, check};
 pub use description::{Description, DescriptionError, DescriptionLiteral, Dimension, FigureError, FigureSpec};
+pub use function::{BodyUnit, Function, Step};
 pub use report::{SimulationError, SimulationReport, Subject};
 pub use schedule::{
     Access, Channel, ClassId, Event, Item, KindId, Memory, MemoryId, MemoryKind, OpKind, OpRef, Order, Place, Placed,

@@ -22,6 +22,7 @@
 
 mod builder;
 
+use super::function::Function;
 use polyfabric_kernels::cancel;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -190,6 +191,8 @@ pub struct OpKind {
     pub addends: bool,
     /// Whether the unit stands beside the off-chip memory and works on what lies there, as a host does: all others reach it over channels.
     pub off_chip: bool,
+    /// What it may compute.
+    pub function: Function,
 }
 
 /// What travels: how a value class counts in the traffic report.

@@ -2,23 +2,18 @@
 
 use super::emit::chip::Chip;
 use super::machine::Fpt;
-use super::meaning::Names;
-use super::replay::Pipeline;
 use super::{Mapped, map, reproduce, specs};
-use crate::audit::Meaning;
 use crate::contract::torus::{MappedTorus, TorusMachine};
 use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
-use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
+use crate::engine::schedule::{Resources, ScheduleBuilder};
 use crate::reproduce::prediction::{Prediction, ReproduceError};
 use crate::torus::figures::fixed_point;
-use crate::torus::replay::{Context, Replay, ReplayError, stream};
 use polyfabric_kernels::fixed::Structure;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_runtime::Progress;
-use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
-use std::collections::BTreeMap;
+use polyfabric_schemes::tfhe::Parameters;
 
 /// FPT, and the mapper for machines of its kind.
 pub static KIND: FptKind = FptKind;
@@ -94,34 +89,10 @@ impl TorusMachine for FptKind {
         Ok(builder.resources().clone())
     }
 
-    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
+    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
         let figures = Fpt::new(machine)?;
-        let mapped = map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
-        Ok(Box::new(mapped))
-    }
-}
-
-impl MappedTorus for Mapped {
-    fn schedule(&self) -> &Schedule {
-        &self.schedule
-    }
-
-    fn meaning<'a>(&'a self, program: &'a KernelProgram) -> Box<dyn Meaning + 'a> {
-        Box::new(Names::new(program, &self.tasks, &self.chip))
-    }
-
-    fn primary(&self) -> &'static [&'static str] {
-        &["fft", "mac", "ifft"]
-    }
-
-    fn replay(
-        &self,
-        schedule: &Schedule,
-        program: &KernelProgram,
-        key: &ServerKey<u32>,
-        inputs: &BTreeMap<String, LweBatch<u32>>,
-        progress: &dyn Progress,
-    ) -> Result<Replay, ReplayError> {
-        stream::replay(schedule, &Pipeline::new(self, Context::new(program, key, inputs)?), inputs, progress)
+        let Mapped { schedule, labels, .. } =
+            map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+        Ok(MappedTorus { schedule, labels, primary: &["fft", "mac", "ifft"] })
     }
 }

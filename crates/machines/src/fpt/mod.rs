@@ -9,8 +9,6 @@ pub mod contract;
 pub(crate) mod emit;
 pub mod hardware;
 pub mod machine;
-mod meaning;
-pub mod replay;
 pub mod reproduce;
 pub mod resources;
 pub mod software;
@@ -20,6 +18,7 @@ pub mod specs;
 mod tests;
 
 use crate::engine::schedule::Schedule;
+use crate::torus::labels::Labels;
 use hardware::Timeline;
 use machine::Fpt;
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -33,6 +32,8 @@ pub struct Mapped {
     pub timeline: Timeline,
     /// Every event.
     pub schedule: Schedule,
+    /// What its values stand for.
+    pub labels: Labels,
     pub(crate) chip: emit::chip::Chip,
 }
 
@@ -43,6 +44,6 @@ pub struct Mapped {
 pub fn map(machine: &Fpt, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
     let tasks = software::schedule(machine, program)?;
     let timeline = hardware::run(machine, &tasks);
-    let (schedule, chip) = emit::emit(machine, program, &tasks, &timeline);
-    Ok(Mapped { tasks, timeline, schedule, chip })
+    let (schedule, labels, chip) = emit::emit(machine, program, &tasks, &timeline);
+    Ok(Mapped { tasks, timeline, schedule, labels, chip })
 }

@@ -154,7 +154,7 @@ fn replay_is_the_interpreter_bit_for_bit() {
     for (number, (machine, scene)) in scenes.into_iter().enumerate() {
         let mapped = mapped(&machine, &scene.program);
         check(&mapped.schedule, &[]).expect("the schedule is legal");
-        assert_eq!(scene.replay(&mapped), Some(scene.expected()), "scene {number}");
+        assert_eq!(scene.replay(&mapped.schedule, &mapped.labels), Some(scene.expected()), "scene {number}");
     }
 }
 
@@ -165,7 +165,10 @@ fn one_cycle_off_gives_wrong_ciphertexts() {
     let scene = Scene::new(&toy, 3, |p, c| lookups(p, c, 3, 1, false), &choice);
     let expected = scene.expected();
     assert_eq!(
-        scene.replay(&mapped(&machine(), &scene.program)),
+        {
+            let mapped = mapped(&machine(), &scene.program);
+            scene.replay(&mapped.schedule, &mapped.labels)
+        },
         Some(expected.clone()),
         "the schedule itself is right"
     );
@@ -175,7 +178,7 @@ fn one_cycle_off_gives_wrong_ciphertexts() {
         change(&mapped, &mut schedule);
         mapped.schedule = schedule;
         assert!(check(&mapped.schedule, &[]).is_err(), "{name}: the checker sees it too");
-        assert_ne!(scene.replay(&mapped), Some(expected.clone()), "{name}");
+        assert_ne!(scene.replay(&mapped.schedule, &mapped.labels), Some(expected.clone()), "{name}");
     };
     type Of = fn(&Mapped) -> crate::engine::schedule::KindId;
     let units: [(&str, Of); 5] = [

@@ -2,20 +2,15 @@
 
 use super::emit::resources::Chip;
 use super::machine::Morphling;
-use super::meaning::Names;
-use super::replay::replay;
 use super::{Mapped, map, reproduce, specs};
-use crate::audit::Meaning;
 use crate::contract::torus::{MappedTorus, TorusMachine};
 use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
-use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
+use crate::engine::schedule::{Resources, ScheduleBuilder};
 use crate::reproduce::prediction::{Prediction, ReproduceError};
-use crate::torus::replay::{Replay, ReplayError};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
-use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
-use std::collections::BTreeMap;
+use polyfabric_schemes::tfhe::Parameters;
 
 /// Morphling, and the mapper for machines of its kind.
 pub static KIND: MorphlingKind = MorphlingKind;
@@ -67,34 +62,10 @@ impl TorusMachine for MorphlingKind {
         Ok(builder.resources().clone())
     }
 
-    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
+    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
         let figures = Morphling::new(machine)?;
-        let mapped = map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
-        Ok(Box::new(mapped))
-    }
-}
-
-impl MappedTorus for Mapped {
-    fn schedule(&self) -> &Schedule {
-        &self.schedule
-    }
-
-    fn meaning<'a>(&'a self, program: &'a KernelProgram) -> Box<dyn Meaning + 'a> {
-        Box::new(Names::new(&self.machine, program, &self.streams, &self.chip))
-    }
-
-    fn primary(&self) -> &'static [&'static str] {
-        &["fft", "vpe", "lanes"]
-    }
-
-    fn replay(
-        &self,
-        schedule: &Schedule,
-        program: &KernelProgram,
-        key: &ServerKey<u32>,
-        inputs: &BTreeMap<String, LweBatch<u32>>,
-        progress: &dyn Progress,
-    ) -> Result<Replay, ReplayError> {
-        replay(program, &self.streams, schedule, &self.chip, key, inputs, progress)
+        let Mapped { schedule, labels, .. } =
+            map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+        Ok(MappedTorus { schedule, labels, primary: &["fft", "vpe", "lanes"] })
     }
 }

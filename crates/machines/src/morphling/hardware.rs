@@ -176,8 +176,7 @@ impl Chip<'_> {
     fn demands(&mut self, node: u32, rows: KeyRows) -> Rc<[Demand]> {
         let (places, info) = (self.places, &self.streams.nodes[node as usize]);
         let i = &info.instruction;
-        let of_banks =
-            |banks: &Banks| banks.demands(&places.events(&places.place(node), info, rows, &mut |_| 0)).into();
+        let of_banks = |banks: &Banks| banks.demands(&places.events(&places.place(node), info, rows)).into();
         if i.opcode != Opcode::KeySwitch {
             return of_banks(&self.banks);
         }

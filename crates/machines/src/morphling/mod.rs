@@ -14,8 +14,6 @@ pub mod instruction;
 pub mod latency;
 pub mod layout;
 pub mod machine;
-pub(crate) mod meaning;
-pub mod replay;
 pub mod reproduce;
 pub mod rotator;
 pub mod software;
@@ -27,6 +25,7 @@ pub(crate) mod test_support;
 mod tests;
 
 use crate::engine::schedule::{Schedule, ScheduleBuilder};
+use crate::torus::labels::{Labeler, Labels};
 use emit::places::Places;
 use emit::resources::Chip;
 use hardware::Timeline;
@@ -42,8 +41,8 @@ pub struct Mapped {
     pub timeline: Timeline,
     /// Every event.
     pub schedule: Schedule,
-    pub(crate) chip: Chip,
-    machine: Morphling,
+    /// What its values stand for.
+    pub labels: Labels,
 }
 
 /// Maps `program` onto `machine`.
@@ -54,13 +53,13 @@ pub fn map(machine: &Morphling, program: &KernelProgram) -> Result<Mapped, Softw
     let mut streams = software::schedule(machine, program)?;
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &machine.steps(&streams.layout.sizes));
-    let places = Places { machine, program, streams: &streams, chip };
+    let places = Places { machine, program, streams: &streams, chip, labels: Labeler::default() };
     let timeline = hardware::run(&places);
-    let chip = places.chip;
+    let Places { chip, labels, .. } = places;
     // A tenth of a large network's memory, and nobody asks again.
     streams.waits = software::Waits::default();
-    let places = Places { machine, program, streams: &streams, chip };
-    let (schedule, operands) = emit::emit(&places, &timeline, builder);
-    let chip = Chip { operands, ..places.chip };
-    Ok(Mapped { streams, timeline, schedule, chip, machine: machine.clone() })
+    let places = Places { machine, program, streams: &streams, chip, labels };
+    let schedule = emit::emit(&places, &timeline, builder);
+    let labels = places.labels.finish();
+    Ok(Mapped { streams, timeline, schedule, labels })
 }

@@ -6,9 +6,10 @@ use super::machine::{Morphling, Network};
 use super::test_support::machine;
 use super::{Mapped, instruction, map};
 use crate::audit::audit;
-use crate::contract::torus::MappedTorus;
 use crate::engine::checker::{Hazard, check, check_every_round};
 use crate::engine::schedule::{Access, Event, Item, KindId, Placed, Repeat, Schedule, ScheduleBuilder, Shift};
+use crate::torus::labels::Meaning;
+use crate::torus::replay::replay;
 use crate::torus::test_support::{Scene, both_reuses, each_event, lookups, lowering, network, parameters, shape};
 use polyfabric_kernels::Gadget;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
@@ -41,6 +42,13 @@ const GOLDEN: &[(&str, usize, u64)] = &[
     ("morphling-B", 64, 771_149),
     ("morphling-C", 64, 753_475),
 ];
+
+/// The units and kinds of the machine: their numbers are those of all of its variants.
+fn chip() -> Chip {
+    let machine = machine();
+    let steps = machine.steps(&machine.sizes(&parameters("toy-256")));
+    Chip::declare(&mut ScheduleBuilder::new(), &machine, &steps)
+}
 
 #[test]
 fn golden_cycles() {
@@ -119,7 +127,7 @@ fn layers_of_a_network_share_their_rotations() {
     crate::contract::torus::hold(
         &crate::description("morphling").expect("built in"),
         &program,
-        &*MappedTorus::meaning(&mapped, &program),
+        &mapped.labels,
         &mapped.schedule,
     )
     .expect("it computes its program");
@@ -157,12 +165,11 @@ fn rounds(repeat: &Repeat) -> Vec<Repeat> {
 fn a_loop_of_tiles_is_held_as_its_rounds_are() {
     let program = lookups(&parameters("morphling-I"), &both_reuses(), 70, 1, true);
     let mapped = map(&machine(), &program).expect("the program fits");
-    let meaning = MappedTorus::meaning(&mapped, &program);
     // The audit counts what is computed, the checker sees that each part is read where it was written.
     let holds = |change: &dyn Fn(&Repeat) -> Vec<Repeat>| {
-        let items = with_tiles(&mapped.schedule.items, mapped.chip.kinds.key_switch, &|repeat| change(repeat));
+        let items = with_tiles(&mapped.schedule.items, chip().kinds.key_switch, &|repeat| change(repeat));
         let schedule = Schedule { items, ..mapped.schedule.clone() };
-        audit(&program, &schedule, &*meaning).is_ok() && check(&schedule, &[]).is_ok()
+        audit(&program, &schedule, &mapped.labels).is_ok() && check(&schedule, &[]).is_ok()
     };
     assert!(holds(&|repeat| vec![repeat.clone()]), "it computes its program");
     assert!(holds(&rounds), "its rounds compute its program");
@@ -204,12 +211,20 @@ fn sums_of_the_last_of_many_operations_have_names_of_their_own() {
     program.outputs[0].value.0 += before;
     let mapped = map(&machine(), &program).expect("it fits");
     check(&mapped.schedule, &[]).expect("the schedule is legal");
-    audit(&program, &mapped.schedule, &*mapped.meaning(&program)).expect("every sum is of its own operation");
-    // They pass the vector registers, with what else an instruction reads.
-    let sums = mapped.chip.classes.linear_sum;
-    let named: Vec<_> = mapped.chip.operands.iter().flatten().filter(|value| value.class == sums).collect();
-    assert!(!named.is_empty(), "one block of operands holds all");
-    assert!(named.iter().all(|value| value.index == before + 1));
+    audit(&program, &mapped.schedule, &mapped.labels).expect("every sum is of its own operation");
+    // They pass the vector registers, with the other operands of an instruction.
+    let registers = chip().classes.operands;
+    let mut sums = 0;
+    each_event(&mut mapped.schedule.items.clone(), &mut |event| {
+        for read in event.reads.iter().filter(|read| read.value.class == registers) {
+            for meaning in mapped.labels.meanings(read.value) {
+                let Meaning::LinearSum { op, .. } = meaning else { continue };
+                assert_eq!(op, before + 1);
+                sums += 1;
+            }
+        }
+    });
+    assert!(sums > 0, "one block of operands holds all");
 }
 
 #[test]
@@ -259,7 +274,7 @@ fn eight_channels_share_the_work() {
     let all = Morphling { key_channels: 8, vector_channels: 8, ..machine() };
     for (machine, key, rest) in [(machine(), 0..2, 2..8), (all, 0..8, 0..8)] {
         let mapped = map(&machine, &program).expect("the program fits");
-        let kinds = &mapped.chip.kinds;
+        let Chip { kinds, .. } = &chip();
         let bytes = channel_bytes(&mapped.schedule, [kinds.key, kinds.load_twiddles]);
         assert_eq!(bytes.len(), 8);
         let sizes = &mapped.streams.layout.sizes;
@@ -281,7 +296,7 @@ fn twiddle_factors_come_once_before_the_first_key() {
     for machine in [machine(), all] {
         let program = lookups(&parameters("morphling-I"), &both_reuses(), 150, 2, false);
         let mapped = map(&machine, &program).expect("the program fits");
-        let kinds = &mapped.chip.kinds;
+        let Chip { kinds, .. } = &chip();
         let placed: Vec<_> = mapped.schedule.events().take(20_000).collect();
         let of = |kind| placed.iter().filter(move |placed| placed.event.op.kind == kind);
         // Eight bytes a coefficient, in equal stripes on the key's channels; then to each XPU's buffer.
@@ -295,14 +310,14 @@ fn twiddle_factors_come_once_before_the_first_key() {
 
 /// Loads of a key switch's operands, whose reads of the key `change` changes: the hazard that the checker then finds.
 fn with_key_rows(mapped: &Mapped, change: impl Fn(u32, &mut [Access])) -> Option<Hazard> {
-    let (kinds, classes) = (&mapped.chip.kinds, &mapped.chip.classes);
+    let Chip { kinds, classes, loads, .. } = &chip();
     let mut schedule = mapped.schedule.clone();
     each_event(&mut schedule.items, &mut |event| {
         let rows = event.reads.iter_mut().filter(|read| read.value.class == classes.key_switch_key);
         if event.op.kind == kinds.load_operands {
             let mut rows: Vec<&mut Access> = rows.collect();
             let mut copies: Vec<Access> = rows.iter().map(|row| **row).collect();
-            change(event.resource.0 - mapped.chip.loads[0].0, &mut copies);
+            change(event.resource.0 - loads[0].0, &mut copies);
             rows.iter_mut().zip(copies).for_each(|(row, copy)| **row = copy);
         }
     });
@@ -325,9 +340,10 @@ fn lane_groups_meet_at_no_bank() {
     // Read once for all, the rows come to every group at a time.
     let multicast = map(&Morphling { multicasts_rows: true, ..machine() }, &program).expect("the program fits");
     assert_eq!(with_key_rows(&multicast, |_, _| {}), None);
+    let Chip { kinds, classes, .. } = chip();
     let reads = |mapped: &Mapped| {
-        let of_key = |placed: &Placed<'_>| placed.event.op.kind == mapped.chip.kinds.load_operands;
-        let class = mapped.chip.classes.key_switch_key;
+        let of_key = |placed: &Placed<'_>| placed.event.op.kind == kinds.load_operands;
+        let class = classes.key_switch_key;
         let bytes = |placed: Placed<'_>| {
             let rows = placed.event.reads.iter().filter(|read| read.value.class == class);
             rows.map(|read| read.bytes).sum::<u64>()
@@ -415,7 +431,7 @@ fn what_overuses_a_link_is_refused() {
         });
         check(&schedule, &[]).err().map(|violation| violation.hazard)
     };
-    let kinds = &mapped.chip.kinds;
+    let Chip { kinds, .. } = &chip();
     assert_eq!(overused(kinds.decompose, &|event| event.reads[0].bytes *= 3), Some(Hazard::Port));
     assert_eq!(overused(kinds.accumulate, &|event| event.writes[0].bytes *= 3), Some(Hazard::Port));
     assert_eq!(overused(kinds.multicast, &|event| event.writes[0].bytes *= 3), Some(Hazard::Port));
@@ -542,7 +558,7 @@ fn replay_is_the_interpreter_bit_for_bit() {
     for (machine, scene) in scenes {
         let mapped = map(&machine, &scene.program).expect("the program fits");
         check(&mapped.schedule, &[]).expect("the schedule is legal");
-        assert_eq!(scene.replay(&mapped), Some(scene.expected()));
+        assert_eq!(scene.replay(&mapped.schedule, &mapped.labels), Some(scene.expected()));
     }
 }
 
@@ -553,7 +569,8 @@ fn a_paper_size_replay_decrypts() {
     // Two ciphertexts share an FFT unit: folded, each has the interpreter's bits; merged, other ones that say the same.
     for merges in [false, true] {
         let mapped = map(&Morphling { merges, ..machine() }, &scene.program).expect("the program fits");
-        let outputs = mapped.replay(&mapped.schedule, &scene.program, &scene.server, &scene.inputs, &NoProgress);
+        let outputs =
+            replay(&mapped.schedule, &mapped.labels, &scene.program, &scene.server, &scene.inputs, &NoProgress);
         let outputs = outputs.expect("a legal schedule");
         assert_eq!(outputs.saturations, 0);
         assert_eq!(outputs.outputs["y"].data() == scene.expected(), !merges);
@@ -577,16 +594,16 @@ fn a_wrong_schedule_gives_wrong_ciphertexts() {
         change(&mapped, &mut schedule);
         mapped.schedule = schedule;
         assert!(check(&mapped.schedule, &[]).is_err(), "the checker sees it too");
-        assert_ne!(scene.replay(&mapped), Some(expected.clone()));
+        assert_ne!(scene.replay(&mapped.schedule, &mapped.labels), Some(expected.clone()));
     };
     // Every multiplication starts before its spectrum is there.
-    wrong(&|mapped, schedule| {
-        let kind = mapped.chip.kinds.multiply;
+    wrong(&|_, schedule| {
+        let kind = chip().kinds.multiply;
         each_event(&mut schedule.items, &mut |event| event.start -= if event.op.kind == kind { 40 } else { 0 });
     });
     // Both keys go to one buffer.
     wrong(&|mapped, schedule| {
-        let (kind, layout) = (mapped.chip.kinds.key, &mapped.streams.layout);
+        let (kind, layout) = (chip().kinds.key, &mapped.streams.layout);
         let (bank, column) = (layout.key_bank, layout.sizes.key_rows * layout.sizes.spectrum);
         each_event(&mut schedule.items, &mut |event| {
             for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
@@ -595,8 +612,8 @@ fn a_wrong_schedule_gives_wrong_ciphertexts() {
         });
     });
     // The accumulators come back too late for the next iteration.
-    wrong(&|mapped, schedule| {
-        let kind = mapped.chip.kinds.accumulate;
+    wrong(&|_, schedule| {
+        let kind = chip().kinds.accumulate;
         each_event(&mut schedule.items, &mut |event| {
             for write in event.writes.iter_mut().filter(|_| event.op.kind == kind) {
                 (write.first, write.last) = (write.first + 500, write.last + 500);

@@ -2,9 +2,10 @@
 //! right ciphertexts?
 
 use crate::contract::Described;
-use crate::contract::torus::{self, MappedTorus};
+use crate::contract::torus;
 use crate::engine::checker::{check, check_every_round};
 use crate::engine::schedule::Schedule;
+use crate::torus::replay::replay;
 use crate::torus::test_support::{Scene, each_event, lookups, network, parameters, shape};
 use crate::torus_pipeline::machine::Pipeline;
 use crate::torus_pipeline::test_support::lowering;
@@ -129,7 +130,7 @@ fn replay_is_the_interpreter_bit_for_bit() {
     for (number, (machine, scene)) in scenes.into_iter().enumerate() {
         let mapped = mapped(&machine, &scene.program);
         check(&mapped.schedule, &[]).expect("the schedule is legal");
-        assert_eq!(scene.replay(&mapped), Some(scene.expected()), "scene {number}");
+        assert_eq!(scene.replay(&mapped.schedule, &mapped.labels), Some(scene.expected()), "scene {number}");
     }
 }
 
@@ -140,8 +141,7 @@ fn printed_for(parameters: &Parameters) -> Arithmetic {
 /// Share of look-ups of +-1/8 whose sign comes out wrong, and values that left their width.
 fn wrong_signs(scene: &Scene, machine: &Pipeline) -> (f64, u64) {
     let mapped = mapped(machine, &scene.program);
-    let outputs = mapped
-        .replay(&mapped.schedule, &scene.program, &scene.server, &scene.inputs, &NoProgress)
+    let outputs = replay(&mapped.schedule, &mapped.labels, &scene.program, &scene.server, &scene.inputs, &NoProgress)
         .expect("a legal schedule");
     let phases = scene.client.decrypt_phase(LweKind::Large, &outputs.outputs["y"]).expect("under the large key");
     let wrong = phases.into_iter().enumerate().filter(|&(index, phase)| {
@@ -177,7 +177,7 @@ fn a_wrong_schedule_gives_wrong_ciphertexts() {
         change(&mapped, &mut schedule);
         mapped.schedule = schedule;
         assert!(check(&mapped.schedule, &[]).is_err(), "{name}: the checker sees it too");
-        assert_ne!(scene.replay(&mapped), Some(expected.clone()), "{name}");
+        assert_ne!(scene.replay(&mapped.schedule, &mapped.labels), Some(expected.clone()), "{name}");
     };
     wrong("multipliers a cycle early", &|mapped, schedule| {
         let kind = mapped.chip.kinds.multiply;

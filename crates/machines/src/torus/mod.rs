@@ -7,11 +7,12 @@
 //! that the machines' files share.
 
 pub mod channels;
+pub mod definition;
 pub mod dispatcher;
 pub mod figures;
 pub mod groups;
 pub mod iteration;
-pub mod names;
+pub mod labels;
 pub mod pipeline;
 pub mod replay;
 pub mod sizes;

@@ -1,7 +1,8 @@
 //! Programs for the tests of the machines.
 
-use crate::contract::torus::MappedTorus;
-use crate::engine::schedule::{Event, Item};
+use super::labels::Labels;
+use super::replay::replay;
+use crate::engine::schedule::{Event, Item, Schedule};
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_program::tfhe::kernel::{
     ConstantRun, KernelProgram, Op, OpKind, Output, TableChoice, TestPolynomial, ValueId, ValueType,
@@ -141,8 +142,8 @@ impl Scene {
     }
 
     /// What a machine's schedule makes of it; nothing if it cannot be carried out.
-    pub fn replay(&self, mapped: &dyn MappedTorus) -> Option<Vec<u32>> {
-        let replay = mapped.replay(mapped.schedule(), &self.program, &self.server, &self.inputs, &NoProgress).ok()?;
+    pub fn replay(&self, schedule: &Schedule, labels: &Labels) -> Option<Vec<u32>> {
+        let replay = replay(schedule, labels, &self.program, &self.server, &self.inputs, &NoProgress).ok()?;
         Some(replay.outputs["y"].data().to_vec())
     }
 

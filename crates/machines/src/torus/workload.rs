@@ -1,7 +1,6 @@
 //! The kernel program, seen as work for the chip: bootstraps, key switches and linear layers, with the ciphertexts that
 //! each one reads and writes resolved through gathers and concatenations.
 
-use super::names::MOST_OPERATIONS;
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind, TableChoice, ValueId};
 use std::collections::HashMap;
@@ -143,16 +142,6 @@ pub enum WorkloadError {
         /// Name of the set.
         set: String,
     },
-    /// More operations than values have names for.
-    #[error(
-        "the program has {operations} operations and a schedule names values of at most {most}: divide the program"
-    )]
-    TooLong {
-        /// Operations.
-        operations: usize,
-        /// Most operations.
-        most: usize,
-    },
     /// Nothing to do.
     #[error("the program `{name}` has no look-up, key switch or linear layer: there is nothing to time")]
     Empty {
@@ -198,9 +187,6 @@ fn readers(program: &KernelProgram) -> HashMap<u32, Vec<(u32, u32)>> {
 pub fn read(program: &KernelProgram) -> Result<Vec<Work>, WorkloadError> {
     if program.choice.key_unrolling != 1 {
         return Err(WorkloadError::Unrolled { unrolling: program.choice.key_unrolling });
-    }
-    if program.ops.len() >= MOST_OPERATIONS {
-        return Err(WorkloadError::TooLong { operations: program.ops.len(), most: MOST_OPERATIONS });
     }
     let switch = program.ops.iter().position(|op| matches!(op.kind, OpKind::KeySwitch { .. }));
     if let (Some(operation), None) = (switch, program.parameters.key_switch_gadget()) {

@@ -2,21 +2,15 @@
 
 use super::emit::resources::Chip;
 use super::machine::Pipeline;
-use super::meaning::Names;
-use super::replay::Core;
 use super::streams::accumulation;
 use super::{Mapped, map, specs};
-use crate::audit::Meaning;
 use crate::contract::torus::{MappedTorus, TorusMachine};
 use crate::contract::{MachineError, Mapper, Programs};
 use crate::engine::description::{Description, FigureError, FigureSpec};
-use crate::engine::schedule::{Resources, Schedule, ScheduleBuilder};
-use crate::torus::replay::{Context, Replay, ReplayError, stream};
+use crate::engine::schedule::{Resources, ScheduleBuilder};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering};
-use polyfabric_runtime::Progress;
-use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
-use std::collections::BTreeMap;
+use polyfabric_schemes::tfhe::Parameters;
 
 /// Machines composed of streaming cores.
 pub static MAPPER: TorusPipeline = TorusPipeline;
@@ -62,34 +56,10 @@ impl TorusMachine for TorusPipeline {
         Ok(builder.resources().clone())
     }
 
-    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<Box<dyn MappedTorus>, MachineError> {
+    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
         let figures = Pipeline::new(machine)?;
-        let mapped = map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
-        Ok(Box::new(mapped))
-    }
-}
-
-impl MappedTorus for Mapped {
-    fn schedule(&self) -> &Schedule {
-        &self.schedule
-    }
-
-    fn meaning<'a>(&'a self, program: &'a KernelProgram) -> Box<dyn Meaning + 'a> {
-        Box::new(Names::new(program, &self.tasks, &self.chip))
-    }
-
-    fn primary(&self) -> &'static [&'static str] {
-        &["fft", "vma", "key_switch"]
-    }
-
-    fn replay(
-        &self,
-        schedule: &Schedule,
-        program: &KernelProgram,
-        key: &ServerKey<u32>,
-        inputs: &BTreeMap<String, LweBatch<u32>>,
-        progress: &dyn Progress,
-    ) -> Result<Replay, ReplayError> {
-        stream::replay(schedule, &Core::new(self, Context::new(program, key, inputs)?), inputs, progress)
+        let Mapped { schedule, labels, .. } =
+            map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+        Ok(MappedTorus { schedule, labels, primary: &["fft", "vma", "key_switch"] })
     }
 }

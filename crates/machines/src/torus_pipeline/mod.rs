@@ -15,8 +15,6 @@ pub(crate) mod emit;
 pub mod hardware;
 pub mod layout;
 pub mod machine;
-mod meaning;
-pub mod replay;
 pub mod software;
 pub mod specs;
 pub mod streams;
@@ -27,6 +25,7 @@ pub(crate) mod test_support;
 mod tests;
 
 use crate::engine::schedule::Schedule;
+use crate::torus::labels::Labels;
 use hardware::Timeline;
 use machine::Pipeline;
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -40,6 +39,8 @@ pub struct Mapped {
     pub timeline: Timeline,
     /// Every event.
     pub schedule: Schedule,
+    /// What its values stand for.
+    pub labels: Labels,
     pub(crate) chip: emit::resources::Chip,
 }
 
@@ -50,6 +51,6 @@ pub struct Mapped {
 pub fn map(machine: &Pipeline, program: &KernelProgram) -> Result<Mapped, SoftwareError> {
     let tasks = software::schedule(machine, program)?;
     let timeline = hardware::run(machine, &program.parameters, &tasks);
-    let (schedule, chip) = emit::emit(machine, program, &tasks, &timeline);
-    Ok(Mapped { tasks, timeline, schedule, chip })
+    let (schedule, labels, chip) = emit::emit(machine, program, &tasks, &timeline);
+    Ok(Mapped { tasks, timeline, schedule, labels, chip })
 }

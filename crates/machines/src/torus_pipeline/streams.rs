@@ -8,7 +8,6 @@
 
 use super::machine::{Pipeline, StepCycles};
 use crate::torus::iteration::{Forward, Inverse, IterationPlan};
-use crate::torus::names::MOST_NUMBERS;
 use polyfabric_program::tfhe::lowering::Accumulation;
 
 /// One row of the key in a step: an FFT unit's polynomial.
@@ -118,16 +117,6 @@ pub enum StepsError {
         /// Rows of the key.
         rows: u32,
     },
-    /// More sums than values have names for.
-    #[error(
-        "an iteration has {values} sums of columns, and a schedule names {most}: give the machine more rows, or let its multipliers accumulate"
-    )]
-    Many {
-        /// Sums.
-        values: usize,
-        /// Most sums.
-        most: usize,
-    },
     /// Stages that hold less of a stream than passes.
     #[error(
         "a polynomial of set `{set}` takes {stream} cycles on its path, and {path} pass from the rotator's read to the accumulator's write: \
@@ -171,15 +160,6 @@ pub fn passes(cycles: &StepCycles, set: &str) -> Result<(), StepsError> {
 /// # Errors
 /// [`StepsError`] when the body forms other sums than the steps do.
 pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsError> {
-    let steps = arranged(machine, plan)?;
-    let values = steps.steps.len().max(steps.drains.len() * steps.polynomials as usize);
-    if values > MOST_NUMBERS {
-        return Err(StepsError::Many { values, most: MOST_NUMBERS });
-    }
-    Ok(steps)
-}
-
-fn arranged(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsError> {
     let width = plan.polynomials;
     let levels = plan.forwards.iter().map(|forward| forward.level + 1).max().unwrap_or(1);
     let Accumulation::Split { polynomials, levels: at_a_time } = accumulation(machine, width, levels) else {

@@ -2,7 +2,6 @@
 
 use super::contract::MAPPER;
 use super::machine::{Pipeline, Stage, Stages};
-use super::meaning::Names;
 use super::software::SoftwareError;
 use super::streams::StepsError;
 use super::test_support::{lowering, machine};
@@ -80,8 +79,7 @@ fn judged(machine: &Pipeline, program: &KernelProgram, mapped: &Mapped) {
     let folded = check(&mapped.schedule, &["fft".to_owned()]).unwrap_or_else(|error| panic!("{error}: {}", told()));
     let every = check_every_round(&mapped.schedule, &["fft".to_owned()]).expect("every round is legal");
     assert_eq!((folded.cycles, &folded.stalls), (every.cycles, &every.stalls), "{}", told());
-    let names = Names::new(program, &mapped.tasks, &mapped.chip);
-    audit(program, &mapped.schedule, &names).unwrap_or_else(|error| panic!("{error}: {}", told()));
+    audit(program, &mapped.schedule, &mapped.labels).unwrap_or_else(|error| panic!("{error}: {}", told()));
 }
 
 #[test]
@@ -131,7 +129,7 @@ fn replays_are_the_interpreter_bit_for_bit_however_sums_are_formed() {
         let scene = Scene::new(set, 7, |set, choice| lookups(set, choice, 7, 1, true), &choice);
         let mapped = map(&machine, &scene.program).expect("the program fits");
         judged(&machine, &scene.program, &mapped);
-        assert_eq!(scene.replay(&mapped), Some(scene.expected()), "machine {number}");
+        assert_eq!(scene.replay(&mapped.schedule, &mapped.labels), Some(scene.expected()), "machine {number}");
     }
 }
 

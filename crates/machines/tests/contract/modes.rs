@@ -55,7 +55,7 @@ fn residue_machines() -> Vec<(Described, Listed)> {
 fn resources() -> Vec<(String, Resources)> {
     let torus = torus_machines().into_iter().map(|(machine, program)| {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        (machine.name().to_owned(), mapped.schedule().resources.clone())
+        (machine.name().to_owned(), mapped.schedule.resources.clone())
     });
     let residue = residue_machines().into_iter().map(|(machine, listed)| (machine.name().to_owned(), listed.resources));
     torus.chain(residue).filter(|(_, resources)| has_modes(resources)).collect()

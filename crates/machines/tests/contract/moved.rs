@@ -2,10 +2,11 @@
 
 use crate::residue_family::{Case, Listed};
 use crate::{judged, torus_machines};
-use polyfabric_machines::audit::{Function, Meaning, audit};
+use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::torus;
+use polyfabric_machines::engine::function::Function;
 use polyfabric_machines::engine::schedule::{
-    Access, ClassId, Event, Item, KindId, MemoryId, MemoryKind, Place, Resources, Schedule, Value,
+    Access, ClassId, Event, Item, MemoryId, MemoryKind, Place, Resources, Schedule, Value,
 };
 use std::sync::Arc;
 
@@ -145,26 +146,25 @@ fn values_that_are_not_moved_whole_are_refused() {
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
         for ((what, change), met) in CHANGES.into_iter().zip(&mut met) {
-            let mut schedule: Schedule = mapped.schedule().clone();
+            let mut schedule: Schedule = mapped.schedule.clone();
             let resources = schedule.resources.clone();
             let mut changed = 0;
             every(&mut schedule.items, &mut |event| changed += change(&resources, event));
-            let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+            let refused = judged(&machine, &program, &mapped, &schedule).is_err();
             assert!(refused || changed == 0, "{}: {what}", machine.name());
             *met += changed;
         }
         // Of all kinds that compute, one event.
-        let meaning = mapped.meaning(&program);
-        let base = mapped.schedule();
+        let base = &mapped.schedule;
         for kind in crate::kinds(base) {
             let name = &base.resources.kinds[usize::from(kind)].name;
             for (nothing, met) in [nothing_over_ports, no_room].into_iter().zip(&mut met_alone) {
                 let mut schedule = base.clone();
                 let changed = crate::first(&mut schedule.items, &mut |event| {
-                    let computes = computes(&*meaning, event) && event.op.kind.0 == kind;
+                    let computes = computes(&base.resources, event) && event.op.kind.0 == kind;
                     computes && nothing(&base.resources, event) > 0
                 });
-                let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+                let refused = judged(&machine, &program, &mapped, &schedule).is_err();
                 assert!(refused || !changed, "{}: nothing for {name}", machine.name());
                 *met += usize::from(changed);
             }
@@ -194,16 +194,16 @@ fn parts_of_values_are_not_taken_for_the_whole() {
     let mut met = [0; 4];
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        let meaning = mapped.meaning(&program);
-        let base = mapped.schedule();
+        let base = &mapped.schedule;
         for ((about, (what, change)), met) in of.iter().zip(&mut met) {
-            for kind in crate::kinds(base).into_iter().filter(|&kind| about(meaning.function(KindId(kind)))) {
+            let function = |kind: u16| base.resources.kinds[usize::from(kind)].function;
+            for kind in crate::kinds(base).into_iter().filter(|&kind| about(function(kind))) {
                 let mut schedule = base.clone();
                 let mut changed = 0;
                 every(&mut schedule.items, &mut |event| {
                     changed += if event.op.kind.0 == kind { change(&base.resources, event) } else { 0 };
                 });
-                let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+                let refused = judged(&machine, &program, &mapped, &schedule).is_err();
                 let name = &base.resources.kinds[usize::from(kind)].name;
                 assert!(refused || changed == 0, "{}: {what} for {name}", machine.name());
                 *met += changed;
@@ -218,25 +218,24 @@ fn a_computed_value_is_not_taken_for_one_that_is_given() {
     let mut renamed = 0;
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        let meaning = mapped.meaning(&program);
-        let resources = &mapped.schedule().resources;
+        let resources = &mapped.schedule.resources;
         let off_chip =
             |access: &Access| resources.memories[usize::from(access.place.memory.0)].kind == MemoryKind::OffChip;
         let classes = (0..resources.value_classes.len() as u16).map(ClassId);
         for given in classes.filter(|class| resources.value_classes[usize::from(class.0)].input) {
-            let mut schedule = mapped.schedule().clone();
+            let mut schedule = mapped.schedule.clone();
             let mut changed = 0;
             every(&mut schedule.items, &mut |event| {
                 for read in event.reads.iter_mut().filter(|read| off_chip(read)) {
                     let as_given = Value { class: given, ..read.value };
                     // Of a program's first ciphertexts that is what they are.
                     let computed = !resources.value_classes[usize::from(read.value.class.0)].input;
-                    if computed && meaning.data(as_given) == meaning.data(read.value) {
+                    if computed && crate::stands_for_data(&mapped.labels, read.value) {
                         (read.value, changed) = (as_given, changed + 1);
                     }
                 }
             });
-            let refused = judged(&machine, &program, &*mapped, &schedule);
+            let refused = judged(&machine, &program, &mapped, &schedule);
             let told = refused.as_ref().is_err_and(|error| error.contains("lies off the chip from the start"));
             assert!(told || changed == 0, "{}: {refused:?}", machine.name());
             renamed += changed;
@@ -250,24 +249,23 @@ fn values_that_no_program_has_are_refused() {
     let mut met = [0; 2];
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        let meaning = mapped.meaning(&program);
-        for kind in crate::kinds(mapped.schedule()) {
+        for kind in crate::kinds(&mapped.schedule) {
             for write in [false, true] {
                 for index in [0xff, 0xffff, u32::MAX] {
-                    let mut schedule = mapped.schedule().clone();
+                    let mut schedule = mapped.schedule.clone();
                     let changed = crate::first(&mut schedule.items, &mut |event| {
                         let accesses = if write { &mut event.writes } else { &mut event.reads };
                         let Some(access) = accesses.first_mut().filter(|_| event.op.kind.0 == kind) else {
                             return false;
                         };
-                        let before = meaning.data(access.value);
+                        let stands_for_data = crate::stands_for_data(&mapped.labels, access.value);
+                        let before = access.value.index;
                         access.value.index |= index;
-                        // What holds nothing of the program is none of its values.
-                        !before.is_empty() && meaning.data(access.value) != before
+                        stands_for_data && access.value.index != before
                     });
-                    let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+                    let refused = judged(&machine, &program, &mapped, &schedule).is_err();
                     // The audit is asked by itself too: whatever the checker would have found, it must come to an end.
-                    let held = audit(&program, &schedule, &*meaning);
+                    let held = audit(&program, &schedule, &mapped.labels);
                     let name = &schedule.resources.kinds[usize::from(kind)].name;
                     assert!(refused || held.is_err() || !changed, "{}: {name}", machine.name());
                     met[usize::from(write)] += usize::from(changed);
@@ -278,8 +276,9 @@ fn values_that_no_program_has_are_refused() {
     assert!(met.iter().all(|&met| met > 0), "{met:?}");
 }
 
-fn computes(meaning: &dyn Meaning, event: &Event) -> bool {
-    !matches!(meaning.function(event.op.kind), Function::Move { .. }) && !event.writes.is_empty()
+fn computes(resources: &Resources, event: &Event) -> bool {
+    let function = resources.kinds[usize::from(event.op.kind.0)].function;
+    !matches!(function, Function::Move { .. }) && !event.writes.is_empty()
 }
 
 /// Holds that one event of each kind of a unit is refused with `change`, of every machine.
@@ -287,12 +286,12 @@ fn refused_of_each_kind(change: impl Fn(&Resources, &mut Event) -> bool) {
     let (mut of_torus, mut of_residues) = (0, 0);
     for (machine, program) in torus_machines() {
         let mapped = torus::map(&machine, &program).expect("it fits");
-        for kind in crate::kinds(mapped.schedule()) {
-            let mut schedule = mapped.schedule().clone();
+        for kind in crate::kinds(&mapped.schedule) {
+            let mut schedule = mapped.schedule.clone();
             let resources = schedule.resources.clone();
             let own = |event: &Event| event.op.kind.0 == kind && resources.as_channel(event.resource).is_none();
             let changed = crate::first(&mut schedule.items, &mut |event| own(event) && change(&resources, event));
-            let refused = judged(&machine, &program, &*mapped, &schedule).is_err();
+            let refused = judged(&machine, &program, &mapped, &schedule).is_err();
             let name = &resources.kinds[usize::from(kind)].name;
             assert!(refused || !changed, "{}: {name}", machine.name());
             of_torus += usize::from(changed);

@@ -87,7 +87,7 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Described) -> R
         match torus::map(machine, &plan.kernel) {
             Ok(mapped) => {
                 fewest = fewest.or(Some(candidate.products));
-                let cycles = mapped.schedule().cycles();
+                let cycles = mapped.schedule.cycles();
                 if shortest.as_ref().is_none_or(|(least, _)| cycles < *least) {
                     shortest = Some((cycles, candidate));
                 }

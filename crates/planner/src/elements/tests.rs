@@ -226,7 +226,7 @@ fn a_machine_gets_the_set_of_the_shortest_schedule() {
         let request = Request { machine: Some(&machine), max_failure: -20.0, ..Request::default() };
         let Ok(chosen) = ElementPlan::new(&program, &request) else { continue };
         let cycles =
-            |plan: &ElementPlan| torus::map(&machine, &plan.kernel).ok().map(|mapped| mapped.schedule().cycles());
+            |plan: &ElementPlan| torus::map(&machine, &plan.kernel).ok().map(|mapped| mapped.schedule.cycles());
         let shortest = cycles(&chosen).unwrap();
         for (_, parameters) in sets::all().filter(|(entry, _)| entry.family == sets::Family::Default) {
             let named = Request { parameters: Some(parameters), ..request };

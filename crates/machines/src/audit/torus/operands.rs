@@ -2,53 +2,53 @@
 //! as a sum does in which it stands twice, and a register that names it once has nothing for the second.
 
 use super::super::AuditError;
-use super::{Audit, Datum, Function, Read};
+use super::{Audit, Read};
+use crate::engine::function::Function;
+use crate::torus::labels::Meaning;
 
 impl Audit<'_> {
-    /// Holds that an event reads an operand once for each result that takes it, and what it moves once for each time that it writes it
-    /// to one place.
+    /// Checks that an event reads an operand once for each result that takes it, and a value that it moves once for each time that it
+    /// writes it to one place.
     pub(super) fn own_operands(
         &self,
         read: &Read<'_>,
         function: Function,
-        written: &[Datum],
+        written: &[Meaning],
     ) -> Result<(), AuditError> {
         let Some(&result) = written.first() else { return Ok(()) };
         match function {
             Function::Move { .. } => {
                 let mut values = read.event.writes.iter().map(|write| write.value.shifted(read.shift));
-                values.try_for_each(|value| self.each_of(read, result, self.meaning.data(value)))
+                values.try_for_each(|value| self.each_of(read, result, self.meanings(value).collect()))
             }
             Function::ModulusSwitch | Function::KeySwitch => {
-                self.each_of(read, result, written.iter().filter_map(|&result| self.source(result)).collect())
+                let sources = written.iter().filter_map(|&result| self.definitions.source(result));
+                self.each_of(read, result, sources.collect())
             }
+            Function::Linear => written.iter().try_for_each(|&result| {
+                let row = match result {
+                    Meaning::LinearSum { op, row, done } => (op, row, done),
+                    Meaning::Lwe { op, element } => (op, element, u32::MAX),
+                    _ => return Ok(()),
+                };
+                let Ok((_, columns)) = self.definitions.columns(&read.values, row) else { return Ok(()) };
+                let sources = columns.filter_map(|(column, _)| self.definitions.column(row.0, column));
+                self.each_of(read, result, sources.collect())
+            }),
             _ => Ok(()),
         }
     }
 
-    /// Holds that each of `operands` is read, equal ones as often as they stand there.
-    pub(super) fn each_of(&self, read: &Read<'_>, result: Datum, mut operands: Vec<Datum>) -> Result<(), AuditError> {
+    /// Checks that each of `operands` is read, equal ones as often as they stand there.
+    fn each_of(&self, read: &Read<'_>, result: Meaning, mut operands: Vec<Meaning>) -> Result<(), AuditError> {
         operands.sort_unstable();
         for same in operands.chunk_by(|one, other| one == other) {
             self.need(read, result, same[0])?;
-            if same.len() > 1 {
-                let copies = read.data.iter().filter(|&datum| *datum == same[0]).count();
-                if copies < same.len() {
-                    return Err(self.missing(read, result, format_args!("{}, {} times", same[0], same.len())));
-                }
+            if read.values.times(same[0]) < same.len() {
+                let missing = format_args!("{}, {} times", self.in_words(same[0]), same.len());
+                return Err(self.missing(read, result, missing));
             }
         }
         Ok(())
-    }
-
-    /// The ciphertext that a modulus switch or a key switch makes `result` from.
-    pub(super) fn source(&self, result: Datum) -> Option<Datum> {
-        let (op, element) = match result {
-            Datum::Amounts { op, element } => self.operand(op, element)?,
-            Datum::SwitchSum { op, element, .. } | Datum::Lwe { op, element } => (op, element),
-            _ => return None,
-        };
-        let (op, element) = self.operand(op, element)?;
-        Some(Datum::Lwe { op, element })
     }
 }

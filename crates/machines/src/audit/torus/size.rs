@@ -2,9 +2,12 @@
 //! an element has the machine's ([`crate::engine::schedule::ValueClass::bits`]).
 
 use super::super::AuditError;
-use super::{Audit, Datum, Function, Read};
+use super::work::levels;
+use super::{Audit, Read};
+use crate::engine::function::Function;
 use crate::engine::schedule::{Access, MemoryKind, Place};
-use polyfabric_program::tfhe::kernel::{Body, OpKind, Primitive};
+use crate::torus::labels::Meaning;
+use polyfabric_program::tfhe::kernel::OpKind;
 
 impl Audit<'_> {
     /// Holds that every value that an event computes from, or gives, is moved whole, to and from places that it fits.
@@ -57,29 +60,30 @@ impl Audit<'_> {
 
     /// Bytes that an event has to move of a value, and those of the value.
     fn wanted(&self, read: &Read<'_>, function: Function, access: &Access, write: bool) -> (u64, u64) {
-        let data = self.meaning.data(access.value.shifted(read.shift));
+        let meanings = || self.meanings(access.value.shifted(read.shift));
         let bits = u64::from(self.bits(access));
-        let size = (data.iter().map(|&datum| self.elements(datum)).sum::<u64>() * bits).div_ceil(8);
+        let size = (meanings().map(|meaning| self.elements(meaning)).sum::<u64>() * bits).div_ceil(8);
         let element = bits.div_ceil(8);
-        let wanted = match (function, data.first()) {
+        let wanted = match (function, meanings().next()) {
             _ if write => size,
             // One amount turns a polynomial; but all of those that move on are read.
-            (_, Some(Datum::Amounts { .. })) if !read.event.writes.iter().any(|write| write.value == access.value) => {
+            (_, Some(Meaning::Amounts { .. }))
+                if !read.event.writes.iter().any(|write| write.value == access.value) =>
+            {
                 size.min(element)
             }
             // One coefficient of the last polynomial is a ciphertext's body.
-            (Function::SampleExtract, Some(&Datum::Body { op, value, .. }))
-                if self.body(op).is_some_and(|body| value.0 + 1 == body.carried) =>
+            (Function::SampleExtract, Some(Meaning::Body { value, lookup, .. }))
+                if self
+                    .definitions
+                    .body(self.definitions.lookups.of(lookup).0)
+                    .is_some_and(|body| value.0 + 1 == body.carried) =>
             {
                 size.min(element)
             }
             // A key switch takes as much of the mask as it has key for; the body is added to.
-            (Function::KeySwitch, Some(Datum::Lwe { .. })) => {
-                let of_key = |datum: &Datum| match *datum {
-                    Datum::SwitchKey { from, to } => u64::from(to.saturating_sub(from)),
-                    _ => 0,
-                };
-                let mask = (read.data.iter().map(of_key).sum::<u64>() * bits).div_ceil(8);
+            (Function::KeySwitch, Some(Meaning::Lwe { .. })) => {
+                let mask = (read.values.key_elements() * bits).div_ceil(8);
                 return (mask, mask);
             }
             _ => size,
@@ -88,8 +92,8 @@ impl Audit<'_> {
     }
 
     fn too_small(&self, read: &Read<'_>, access: &Access, given: u64, needed: u64) -> AuditError {
-        let data = self.meaning.data(access.value.shifted(read.shift));
-        let value = data.first().map_or_else(|| "a value".to_owned(), ToString::to_string);
+        let first = self.meanings(access.value.shifted(read.shift)).next();
+        let value = first.map_or_else(|| "a value".to_owned(), |meaning| self.in_words(meaning));
         AuditError::Size { event: self.name(read), value, given, needed }
     }
 
@@ -106,25 +110,20 @@ impl Audit<'_> {
     }
 
     /// Elements of a value: coefficients, or the numbers of a ciphertext.
-    fn elements(&self, datum: Datum) -> u64 {
-        match datum {
-            Datum::Lwe { .. } | Datum::LinearSum { .. } => self.row_elements(datum),
-            Datum::Amounts { .. } | Datum::SwitchSum { .. } => self.small() + 1,
-            Datum::Body { .. } | Datum::Key { .. } | Datum::Table { .. } => {
+    fn elements(&self, meaning: Meaning) -> u64 {
+        match meaning {
+            Meaning::Lwe { .. } | Meaning::LinearSum { .. } => self.row_elements(meaning),
+            Meaning::Amounts { .. } | Meaning::SwitchSum { .. } => self.work().small(),
+            Meaning::Body { .. } | Meaning::Key { .. } | Meaning::Table { .. } => {
                 self.program.parameters.ring_degree().get() as u64
             }
-            Datum::SwitchKey { from, to } => {
-                u64::from(to.saturating_sub(from)) * self.switch_levels() * (self.small() + 1)
-            }
-            Datum::Twiddles { .. } => 0,
+            Meaning::SwitchKey { length, .. } => u64::from(length) * self.switch_levels() * self.work().small(),
+            Meaning::Twiddles { .. } | Meaning::Token { .. } => 0,
         }
     }
 
     /// Levels of the key-switching key; 0 without a key switch.
     fn switch_levels(&self) -> u64 {
-        let levels = |body: &Body| {
-            body.ops.iter().filter(|op| matches!(op.primitive, Primitive::MaskDigit { .. })).count() as u64
-        };
         let of = |kind: &OpKind| match kind {
             OpKind::KeySwitch { body } => Some(levels(body)),
             _ => None,

@@ -65,6 +65,7 @@ impl ScheduleBuilder {
             mode: None,
             addends: false,
             off_chip: false,
+            function: Function::MOVE,
         });
         KindId(self.resources.kinds.len() as u16 - 1)
     }
@@ -78,6 +79,12 @@ impl ScheduleBuilder {
     /// Says that a kind reads addends ([`OpKind::addends`]).
     pub fn with_addends(&mut self, kind: KindId) -> KindId {
         self.resources.kinds[usize::from(kind.0)].addends = true;
+        kind
+    }
+
+    /// Says what a kind may compute; all others move values.
+    pub fn does(&mut self, kind: KindId, function: Function) -> KindId {
+        self.resources.kinds[usize::from(kind.0)].function = function;
         kind
     }
 

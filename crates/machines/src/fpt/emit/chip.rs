@@ -3,6 +3,7 @@
 use super::super::hardware::load_latency;
 use super::super::machine::{AMOUNT_BYTES, Bits, ELEMENT_BYTES, Fpt, Shape};
 use super::super::software::BUFFERS;
+use crate::engine::function::{Function, Step};
 use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
@@ -31,7 +32,7 @@ pub struct Kinds {
 /// Value classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
-    /// LWE ciphertext of an input: `index` is its operation, `ciphertext` its element.
+    /// LWE ciphertext of an input.
     pub input: ClassId,
     /// LWE ciphertext of any other operation.
     pub lwe: ClassId,
@@ -150,7 +151,7 @@ impl Kinds {
             b.off_chip(kind)
         };
         let multiply = b.kind("multiply and add", "mac", points * rows * columns, after(s.multiply + s.add));
-        Self {
+        let kinds = Self {
             load: b.kind(
                 "load accumulators",
                 "loader",
@@ -177,7 +178,23 @@ impl Kinds {
             send: b.kind("send", "host_link.in", 1.0, link),
             receive: b.kind("receive", "host_link.out", 1.0, link),
             store: b.kind("store", "host_memory", 1.0, 1),
+        };
+        for (kind, function) in [
+            (kinds.load, Function::Initialise),
+            (kinds.rotate, Function::body(&[Step::Rotate, Step::Subtract])),
+            (kinds.decompose, Function::body(&[Step::Digit])),
+            (kinds.forward, Function::body(&[Step::ForwardTransform])),
+            (kinds.multiply, Function::body(&[Step::Multiply])),
+            (kinds.inverse, Function::body(&[Step::InverseTransform])),
+            (kinds.accumulate, Function::body(&[Step::Add])),
+            (kinds.extract, Function::SampleExtract),
+            (kinds.modulus_switch, Function::ModulusSwitch),
+            (kinds.key_switch, Function::KeySwitch),
+            (kinds.linear, Function::Linear),
+        ] {
+            b.does(kind, function);
         }
+        kinds
     }
 }
 

@@ -7,9 +7,9 @@ mod transfers;
 use super::hardware::Timeline;
 use super::machine::{Fpt, Shape};
 use super::software::{Action, Batch, Tasks};
-use crate::engine::schedule::{ClassId, Emit, KindId, OpRef, Schedule, ScheduleBuilder, Value};
+use crate::engine::schedule::{Emit, KindId, OpRef, Schedule, ScheduleBuilder, Value};
 use crate::torus::groups::EmitGroups;
-use crate::torus::names::{ciphertext, index};
+use crate::torus::labels::{Labeler, Labels, Lookups, Meaning};
 use crate::torus::workload::{Item, Work};
 use chip::Chip;
 use polyfabric_program::tfhe::kernel::KernelProgram;
@@ -22,17 +22,25 @@ pub(crate) struct Emitter<'a> {
     timeline: &'a Timeline,
     chip: Chip,
     builder: ScheduleBuilder,
+    labels: Labeler,
+    lookups: Lookups,
 }
 
-/// The schedule of `tasks` as `timeline` ran them.
-pub(crate) fn emit(machine: &Fpt, program: &KernelProgram, tasks: &Tasks, timeline: &Timeline) -> (Schedule, Chip) {
+/// The schedule of `tasks` as `timeline` ran them, and what its values stand for.
+pub(crate) fn emit(
+    machine: &Fpt,
+    program: &KernelProgram,
+    tasks: &Tasks,
+    timeline: &Timeline,
+) -> (Schedule, Labels, Chip) {
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &tasks.shape);
-    let mut emitter = Emitter { machine, shape: tasks.shape, program, tasks, timeline, chip, builder };
+    let (labels, lookups) = (Labeler::default(), Lookups::new(program));
+    let mut emitter = Emitter { machine, shape: tasks.shape, program, tasks, timeline, chip, builder, labels, lookups };
     for batches in tasks.batches.chunk_by(|one, next| one.work == next.work) {
         emitter.groups(batches, |emitter, one, other| emitter.alike(&batches[one], &batches[other]));
     }
-    (emitter.builder.finish(), emitter.chip)
+    (emitter.builder.finish(), emitter.labels.finish(), emitter.chip)
 }
 
 impl Emit for Emitter<'_> {
@@ -98,13 +106,12 @@ impl Emitter<'_> {
             && tasks(one).eq(tasks(other))
     }
 
-    /// Name of an LWE ciphertext.
     fn lwe(&self, item: Item) -> Value {
-        ciphertext(self.program, self.chip.classes.ciphertexts(), item)
+        self.labels.ciphertext(self.program, self.chip.classes.ciphertexts(), item)
     }
 
-    fn named(&self, class: ClassId, ciphertext: u32, iteration: u32, index: u32) -> Value {
-        Value { class, ciphertext, iteration, index }
+    fn table(&self, index: u32) -> Value {
+        self.labels.value(self.chip.classes.table, [Meaning::Table { index }])
     }
 
     fn op(&self, kind: KindId, kernel_op: u32, ciphertext: u32) -> OpRef {
@@ -113,6 +120,7 @@ impl Emitter<'_> {
 
     /// Rotation amounts of element `element` of blind rotation `operation`.
     fn amounts(&self, operation: u32, element: u32) -> Value {
-        self.named(self.chip.classes.rotations, element, Value::NONE, index(operation, 0))
+        let lookup = self.lookups.first(operation) + element;
+        self.labels.value(self.chip.classes.rotations, [Meaning::Amounts { lookup }])
     }
 }

@@ -5,14 +5,17 @@ use super::super::machine::AMOUNT_BYTES;
 use super::super::software::{BUFFERS, Batch};
 use super::Emitter;
 use crate::engine::schedule::{Access, ClassId, Emit, Event, KindId, MemoryId, OpRef, Order, Resource, Shift, Value};
-use crate::torus::names::index;
+use crate::torus::iteration::{Forward, Inverse, IterationPlan};
+use crate::torus::labels::{Meaning, Rotation};
 use crate::torus::transfers::access;
 use crate::torus::workload::{Bootstraps, Work};
+use polyfabric_program::tfhe::kernel::BodyValue;
 
 /// One ciphertext in one iteration.
 #[derive(Clone, Copy)]
-struct Round {
-    operation: u32,
+struct Round<'a> {
+    rotation: Rotation<'a>,
+    plan: &'a IterationPlan,
     element: u32,
     position: u64,
     iteration: u32,
@@ -26,14 +29,14 @@ struct Round {
     last: bool,
 }
 
-impl Round {
+impl Round<'_> {
     fn op(&self, kind: KindId, step: u64) -> OpRef {
-        let (kernel_op, ciphertext, iteration) = (self.operation, self.element, self.iteration);
+        let (kernel_op, ciphertext, iteration) = (self.rotation.op, self.element, self.iteration);
         OpRef { kind, kernel_op, body_op: step as u32, ciphertext, iteration }
     }
 }
 
-impl Emitter<'_> {
+impl<'a> Emitter<'a> {
     /// A batch's blind rotation from cycle `start` on.
     pub(super) fn rotation(&mut self, batch: &Batch, start: i64) {
         let tasks = self.tasks;
@@ -97,19 +100,15 @@ impl Emitter<'_> {
         let place = batch.tables.iter().find(|(table, _)| *table == wanted).map_or(0, |&(_, place)| place);
         let span = (latency, latency + s.group - 1);
         for group in 0..s.groups() {
-            let table = self.named(self.chip.classes.table, Value::NONE, Value::NONE, wanted);
+            let (table, lookup) = (self.table(wanted), self.lookups.first(work.blind_rotation) + element);
             let (at, bytes) = (place * s.polynomial, s.polynomial);
             let reads = vec![
                 access(self.chip.tables, at, bytes, table, (0, s.group - 1), Order::Any),
                 self.amount(work.blind_rotation, element, self.fifo(batch, position)),
             ];
             let writes = self.group(group).map(|polynomial| {
-                let value = self.named(
-                    self.chip.classes.accumulator,
-                    element,
-                    0,
-                    index(work.blind_rotation, polynomial as usize),
-                );
+                let meaning = Meaning::Body { value: BodyValue(polynomial as u32), lookup, iteration: 0 };
+                let value = self.labels.value(self.chip.classes.accumulator, [meaning]);
                 let at = position * s.accumulator() + polynomial * s.polynomial;
                 access(self.chip.accumulators, at, s.polynomial, value, span, Order::Stream)
             });
@@ -124,12 +123,14 @@ impl Emitter<'_> {
     /// One iteration of all ciphertexts of a batch, the first of which reaches the rotator in cycle `start`.
     fn iteration(&mut self, batch: &Batch, work: &Bootstraps, iteration: u32, start: i64) {
         let s = self.shape;
+        let Some((rotation, plan)) = self.planned(work) else { return };
         let number = self.iterations_before(batch) + u64::from(iteration);
         let buffer = number % BUFFERS * s.key();
-        self.key(work.blind_rotation, iteration, buffer, start);
+        self.key(rotation.op, plan, iteration, buffer, start);
         for position in 0..u64::from(batch.count) {
             let round = Round {
-                operation: work.blind_rotation,
+                rotation,
+                plan,
                 element: batch.first + position as u32,
                 position,
                 iteration,
@@ -150,8 +151,26 @@ impl Emitter<'_> {
         }
     }
 
+    /// The blind rotation of `work`, and the plan of its body.
+    fn planned(&self, work: &Bootstraps) -> Option<(Rotation<'a>, &'a IterationPlan)> {
+        let rotation = Rotation::new(self.program, &self.lookups, work.blind_rotation)?;
+        Some((rotation, self.tasks.plans.get(&work.blind_rotation)?))
+    }
+
+    /// The forward transforms of step `step`.
+    fn forwards<'p>(&self, plan: &'p IterationPlan, step: u64) -> &'p [Forward] {
+        plan.forwards.chunks(self.shape.side_rows as usize).nth(step as usize).unwrap_or(&[])
+    }
+
+    /// The key of a step of an iteration.
+    fn step_key(&self, plan: &IterationPlan, step: u64, iteration: u32) -> Value {
+        let products = self.forwards(plan, step).iter().flat_map(|forward| &forward.products);
+        let keys = products.map(|product| Meaning::Key { row: product.row, column: product.column, iteration });
+        self.labels.value(self.chip.classes.bootstrap_key, keys)
+    }
+
     /// The key of an iteration, step after step, a stripe on each of its channels; there a cycle before the multipliers.
-    fn key(&mut self, operation: u32, iteration: u32, buffer: u64, start: i64) {
+    fn key(&mut self, operation: u32, plan: &IterationPlan, iteration: u32, buffer: u64, start: i64) {
         let s = self.shape;
         let latency = self.machine.memory_latency as i64;
         let channels = self.machine.key_channels;
@@ -165,7 +184,7 @@ impl Emitter<'_> {
                 let (first, past) = (step * s.step_key(), (step + 1) * s.step_key());
                 let (begin, end) = (from.max(first), to.min(past));
                 if begin < end {
-                    let key = self.named(self.chip.classes.bootstrap_key, Value::NONE, iteration, step as u32);
+                    let key = self.step_key(plan, step, iteration);
                     reads.push(access(self.chip.memory, 0, end - begin, key, sent, Order::Any));
                     writes.push(access(self.chip.key_buffer, buffer + begin, end - begin, key, arrives, Order::Any));
                 }
@@ -178,15 +197,28 @@ impl Emitter<'_> {
         }
     }
 
-    fn value(&self, round: &Round, class: ClassId, number: u64) -> Value {
-        self.named(class, round.element, round.iteration, index(round.operation, number as usize))
+    /// Values of the body in this round, side by side.
+    fn values(&self, round: &Round<'_>, class: ClassId, values: impl IntoIterator<Item = BodyValue>) -> Value {
+        let (lookup, iteration) = (round.rotation.first + round.element, round.iteration);
+        let meanings = values.into_iter().map(|value| Meaning::Body { value, lookup, iteration });
+        self.labels.value(class, meanings)
+    }
+
+    /// The inverse transform of each column of group `group`.
+    fn inverses<'r>(&self, round: &Round<'r>, group: u64) -> impl Iterator<Item = u32> + use<'r> {
+        let (plan, columns) = (round.plan, self.group(group));
+        let of = move |column| {
+            let mut inverses = plan.drains.iter().flatten().filter(move |inverse| u64::from(inverse.column) == column);
+            inverses.next().map(|&Inverse { operation, .. }| operation)
+        };
+        columns.filter_map(of)
     }
 
     /// Polynomial `polynomial` of the accumulator, `more` iterations further on.
-    fn accumulator(&self, round: &Round, polynomial: u64, more: u32, span: (i64, i64), order: Order) -> Access {
+    fn accumulator(&self, round: &Round<'_>, polynomial: u64, more: u32, span: (i64, i64), order: Order) -> Access {
         let s = self.shape;
-        let value =
-            Value { iteration: round.iteration + more, ..self.value(round, self.chip.classes.accumulator, polynomial) };
+        let later = Round { iteration: round.iteration + more, ..*round };
+        let value = self.values(&later, self.chip.classes.accumulator, [BodyValue(polynomial as u32)]);
         let (memory, entry) = match round.last && more > 0 {
             true => (self.chip.finished, round.position % BUFFERS),
             false => (self.chip.accumulators, round.position),
@@ -195,21 +227,23 @@ impl Emitter<'_> {
     }
 
     /// The reordering block's place of a polynomial.
-    fn reordered(&self, round: &Round, polynomial: u64, span: (i64, i64), order: Order) -> Access {
+    fn reordered(&self, round: &Round<'_>, polynomial: u64, span: (i64, i64), order: Order) -> Access {
         let s = self.shape;
         let group = round.number * s.groups() + polynomial / s.side;
         let at = (group % BUFFERS * s.side + polynomial % s.side) * s.polynomial;
-        let value = self.value(round, self.chip.classes.rotated, polynomial);
+        let forward = round.plan.forwards.iter().find(|forward| u64::from(forward.polynomial) == polynomial);
+        let rotated = forward.map(|forward| round.rotation.rotated(forward.operation));
+        let value = self.values(round, self.chip.classes.rotated, rotated);
         access(self.chip.reorder, at, s.polynomial, value, span, order)
     }
 
-    fn rotate(&mut self, round: &Round, group: u64) {
+    fn rotate(&mut self, round: &Round<'_>, group: u64) {
         let s = self.shape;
         let span = (0, s.group - 1);
         let out = (s.rotate - 1, s.rotate + s.group - 2);
         let mut reads: Vec<Access> =
             self.group(group).map(|p| self.accumulator(round, p, 0, span, Order::Any)).collect();
-        reads.push(self.amount(round.operation, round.element, round.amounts));
+        reads.push(self.amount(round.rotation.op, round.element, round.amounts));
         let writes = self.group(group).map(|p| self.reordered(round, p, out, Order::Stream)).collect();
         let start = round.start + group as i64 * s.group;
         let op = round.op(self.chip.kinds.rotate, group);
@@ -217,7 +251,7 @@ impl Emitter<'_> {
     }
 
     /// Decomposition, forward transform and products of a step.
-    fn transform(&mut self, round: &Round, step: u64, buffer: u64) {
+    fn transform(&mut self, round: &Round<'_>, step: u64, buffer: u64) {
         let s = self.shape;
         let (kinds, classes) = (self.chip.kinds, self.chip.classes);
         let span = (0, s.step - 1);
@@ -225,9 +259,11 @@ impl Emitter<'_> {
         let wire =
             |memory: MemoryId, bytes: u64, value: Value, span| access(memory, 0, bytes, value, span, Order::Stream);
         let (digits_at, spectrum_at) = (self.chip.digits, self.chip.spectrum);
-        let digits = self.value(round, classes.digits, step);
+        let (rotation, forwards) = (round.rotation, self.forwards(round.plan, step));
+        let operations = || forwards.iter().map(|forward| forward.operation);
+        let digits = self.values(round, classes.digits, operations().map(|op| rotation.digits(op)));
         let digits = |span| wire(digits_at, s.side_rows * s.digits, digits, span);
-        let spectrum = self.value(round, classes.spectrum, step);
+        let spectrum = self.values(round, classes.spectrum, operations().map(|op| rotation.result(op)));
         let spectrum = |span| wire(spectrum_at, s.side_rows * s.spectrum, spectrum, span);
 
         let decomposes = round.start + s.to_decompose() + step as i64 * s.step;
@@ -240,11 +276,15 @@ impl Emitter<'_> {
         let moved = (vec![digits(span)], vec![spectrum(out(s.forward))]);
         self.push((self.chip.fft, op), decomposes + s.decompose, s.step, work, moved);
 
-        let key = self.named(classes.bootstrap_key, Value::NONE, round.iteration, step as u32);
+        let key = self.step_key(round.plan, step, round.iteration);
         let key = access(self.chip.key_buffer, buffer + step * s.step_key(), s.step_key(), key, span, Order::Any);
         let sums = s.polynomials * s.sum;
         let partial = |emitter: &Self, step: u64, span| {
-            access(emitter.chip.partial, 0, sums, emitter.value(round, classes.partial, step), span, Order::Stream)
+            let last = emitter.forwards(round.plan, step).last();
+            let products = last.into_iter().flat_map(|forward| &forward.products);
+            let sums_so_far = products.map(|product| rotation.product(product.row, product.column));
+            let value = emitter.values(round, classes.partial, sums_so_far);
+            access(emitter.chip.partial, 0, sums, value, span, Order::Stream)
         };
         let mut reads = vec![spectrum(span), key];
         if let Some(before) = step.checked_sub(1) {
@@ -262,19 +302,21 @@ impl Emitter<'_> {
     }
 
     /// The sums of a group's columns, where they wait for the inverse transform.
-    fn summed(&self, round: &Round, group: u64, span: (i64, i64)) -> Access {
+    fn summed(&self, round: &Round<'_>, group: u64, span: (i64, i64)) -> Access {
         let s = self.shape;
         let at = (round.number % BUFFERS * s.polynomials + group * s.side) * s.sum;
-        let value = self.value(round, self.chip.classes.sum, group);
+        let sums = self.inverses(round, group).map(|op| round.rotation.sum(op));
+        let value = self.values(round, self.chip.classes.sum, sums);
         access(self.chip.piso, at, s.side * s.sum, value, span, Order::Stream)
     }
 
     /// Inverse transform and accumulation of a group's columns.
-    fn accumulate(&mut self, round: &Round, group: u64) {
+    fn accumulate(&mut self, round: &Round<'_>, group: u64) {
         let s = self.shape;
         let (kinds, classes) = (self.chip.kinds, self.chip.classes);
         let span = (0, s.inverse_cycles - 1);
-        let value = self.value(round, classes.product, group);
+        let products = self.inverses(round, group).map(|op| round.rotation.result(op));
+        let value = self.values(round, classes.product, products);
         let product_at = self.chip.product;
         let product = |span| access(product_at, 0, s.side * s.polynomial, value, span, Order::Stream);
         let late = (s.inverse - 1, s.inverse + s.inverse_cycles - 2);
@@ -296,8 +338,10 @@ impl Emitter<'_> {
     fn extraction(&mut self, batch: &Batch, work: &Bootstraps, position: u64, start: i64) {
         let s = self.shape;
         let element = batch.first + position as u32;
+        let Some((rotation, plan)) = self.planned(work) else { return };
         let round = Round {
-            operation: work.blind_rotation,
+            rotation,
+            plan,
             element,
             position,
             iteration: s.lwe_dimension as u32 - 1,

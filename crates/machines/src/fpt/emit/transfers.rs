@@ -6,6 +6,7 @@ use super::super::software::{Action, BUFFERS, Batch, Task};
 use super::Emitter;
 use crate::engine::schedule::{Access, Event, KindId, OpRef, Order, Resource, Value};
 use crate::torus::channels;
+use crate::torus::labels::Meaning;
 use crate::torus::transfers::{access, between};
 use crate::torus::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
@@ -51,7 +52,7 @@ impl Emitter<'_> {
                 numbered().map(one).collect()
             }
             (Action::LoadTable, _) => {
-                let value = self.named(self.chip.classes.table, Value::NONE, Value::NONE, task.table);
+                let value = self.table(task.table);
                 let at = task.entry * s.polynomial;
                 let write = access(self.chip.tables, at, s.polynomial, value, (0, 0), Order::Any);
                 vec![(self.in_memory(s.polynomial, value), write)]
@@ -148,7 +149,8 @@ impl Emitter<'_> {
                         };
                         let levels =
                             self.program.parameters.key_switch_gadget().map_or(0, |gadget| u64::from(gadget.levels));
-                        let key = self.named(self.chip.classes.switch_key, Value::NONE, Value::NONE, 0);
+                        let key = Meaning::SwitchKey { from: 0, length: s.large_dimension as u32 };
+                        let key = self.labels.value(self.chip.classes.switch_key, [key]);
                         let reads = vec![
                             self.in_memory(s.large(), self.lwe(source)),
                             self.in_memory(s.large_dimension * levels * s.small(), key),

@@ -7,7 +7,7 @@ pub(crate) mod rotation;
 mod tiles;
 mod vector;
 
-use crate::engine::schedule::{self, Emit, Event, Schedule, ScheduleBuilder, Value};
+use crate::engine::schedule::{self, Emit, Event, Schedule, ScheduleBuilder};
 use crate::morphling::array::Rotation;
 use crate::morphling::channels::items;
 use crate::morphling::hardware::Timeline;
@@ -54,50 +54,21 @@ pub(crate) struct Emitter<'a> {
     chip: &'a Chip,
     timeline: &'a Timeline,
     builder: ScheduleBuilder,
-    /// What passes registers ([`Chip::operands`]).
-    operands: Operands,
     /// Events of rotations, by their times, the half of Private-A1 and the ciphertexts of the group.
     rotations: HashMap<(*const Rotation, u64, u32), Arc<Vec<schedule::Item>>>,
 }
 
-/// The schedule of `places` as `timeline` ran it, on the resources that `builder` has; and what passes the registers in it.
-pub(crate) fn emit(
-    places: &Places<'_>,
-    timeline: &Timeline,
-    builder: ScheduleBuilder,
-) -> (Schedule, Vec<Box<[Value]>>) {
+/// The schedule of `places` as `timeline` ran it, on the resources that `builder` has.
+pub(crate) fn emit(places: &Places<'_>, timeline: &Timeline, builder: ScheduleBuilder) -> Schedule {
     let Places { machine, streams, ref chip, .. } = *places;
-    let (operands, rotations) = (Operands::default(), HashMap::new());
-    let mut emitter = Emitter { places, machine, streams, chip, timeline, builder, operands, rotations };
+    let mut emitter = Emitter { places, machine, streams, chip, timeline, builder, rotations: HashMap::new() };
     for groups in streams.groups.chunk_by(|one, next| one.work == next.work) {
         let hash = |group: usize| hash_of(emitter.steps_of(&groups[group]));
         let alike = |one: usize, other: usize| emitter.alike(&groups[one], &groups[other]);
         let kinds = groups::kinds(groups.len(), hash, alike);
         emitter.groups(groups, |_, one, other| kinds[one] == kinds[other]);
     }
-    (emitter.builder.finish(), emitter.operands.numbered)
-}
-
-/// What passes registers, by number: equal ones have one, but where another of the same hash came first. A network has millions.
-#[derive(Default)]
-struct Operands {
-    numbered: Vec<Box<[Value]>>,
-    by_hash: HashMap<u64, u32>,
-}
-
-impl Operands {
-    fn number(&mut self, values: Vec<Value>) -> u32 {
-        let hash = hash_of(values.iter());
-        let next = self.numbered.len() as u32;
-        let number = *self.by_hash.entry(hash).or_insert(next);
-        match self.numbered.get(number as usize) {
-            Some(known) if **known == *values => number,
-            _ => {
-                self.numbered.push(values.into());
-                next
-            }
-        }
-    }
+    emitter.builder.finish()
 }
 
 /// What [`Emitter::times`] says of an instruction.
@@ -222,9 +193,7 @@ impl Emitter<'_> {
             self.rotation(place, operation, &rotation, start);
         } else {
             let rows = self.rows(node);
-            let operands = &mut self.operands;
-            let mut name = |values: Vec<Value>| operands.number(values);
-            for event in self.places.events(place, &self.streams.nodes[node as usize], rows, &mut name) {
+            for event in self.places.events(place, &self.streams.nodes[node as usize], rows) {
                 self.builder.event(Event { start: start + event.start, ..event });
             }
         }

@@ -61,7 +61,7 @@ impl Places<'_> {
 
     /// The twiddle factors in Private-A2, with the bursts of each piece.
     fn twiddles_in_a2(&self) -> impl Iterator<Item = (Access, u64)> {
-        let value = self.chip.ring(&self.streams.layout.sizes);
+        let value = self.twiddles();
         let pieces = self.streams.layout.twiddles().into_iter();
         pieces.map(move |TwiddlePiece { offset, bursts }| {
             let bytes = bursts * BURST_BYTES;
@@ -79,7 +79,7 @@ impl Places<'_> {
 
     pub(super) fn fill_twiddles(&self) -> Moves {
         let sizes = &self.streams.layout.sizes;
-        let (bytes, value) = (twiddle_bytes(sizes), self.chip.ring(sizes));
+        let (bytes, value) = (twiddle_bytes(sizes), self.twiddles());
         let buffer = |&memory: &MemoryId| access(memory, 0, bytes, value, (0, 0), Order::Any);
         let reads: Vec<Access> = self.twiddles_in_a2().map(|(access, _)| access).collect();
         Moves {

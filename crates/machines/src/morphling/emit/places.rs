@@ -9,11 +9,11 @@ use crate::morphling::layout::{positions_in_bank, stored_before};
 use crate::morphling::machine::Morphling;
 use crate::morphling::software::{Node, Streams, Unit, wave_range};
 use crate::torus::channels::Part;
-use crate::torus::names::ciphertext;
+use crate::torus::labels::{Labeler, Meaning};
 use crate::torus::sizes::{COEFFICIENT_BYTES, Ring};
 use crate::torus::transfers::{Piece, access, part_of};
 use crate::torus::workload::{Item, Work, distinct};
-use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_program::tfhe::kernel::{BodyValue, KernelProgram};
 
 /// A program on a chip.
 pub(crate) struct Places<'a> {
@@ -21,6 +21,7 @@ pub(crate) struct Places<'a> {
     pub program: &'a KernelProgram,
     pub streams: &'a Streams,
     pub chip: Chip,
+    pub labels: Labeler,
 }
 
 /// Which rows of a tile of the key-switch key a lane group reads when.
@@ -38,9 +39,6 @@ impl KeyRows {
     /// Of a group that meets nobody, and of what reads no key.
     pub const OWN: Self = Self::Rotated(0);
 }
-
-/// Gives values that lie side by side in a register one number.
-pub(crate) type Naming<'n> = &'n mut dyn FnMut(Vec<Value>) -> u32;
 
 /// What a transfer moves, item after item.
 pub(crate) struct Transfer {
@@ -80,11 +78,11 @@ impl<'a> Places<'a> {
     }
 
     /// The events of node `info`, which is no transfer and no blind rotation, from its start on.
-    pub fn events(&self, place: &GroupPlace<'_>, info: &Node, rows: KeyRows, name: Naming<'_>) -> Vec<Event> {
+    pub fn events(&self, place: &GroupPlace<'_>, info: &Node, rows: KeyRows) -> Vec<Event> {
         let i = &info.instruction;
         let occupancy = i64::from(info.occupancy.max(1));
         let moves = match (i.opcode, info.unit) {
-            (_, Unit::Lanes(lane)) => return self.vector_events(place, info, u64::from(lane), rows, name),
+            (_, Unit::Lanes(lane)) => return self.vector_events(place, info, u64::from(lane), rows),
             (Opcode::FillTwiddles, _) => vec![self.fill_twiddles()],
             (Opcode::LoadAccumulators, _) => self.load_accumulators(place, i),
             (Opcode::StoreAccumulators, _) => self.store_accumulators(place, i),
@@ -139,9 +137,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Name of an LWE ciphertext.
     pub fn lwe(&self, item: Item) -> Value {
-        ciphertext(self.program, self.chip.classes.ciphertexts(), item)
+        self.labels.ciphertext(self.program, self.chip.classes.ciphertexts(), item)
     }
 
     pub(super) fn lwe_bytes(&self, i: &Instruction) -> u64 {
@@ -179,7 +176,7 @@ impl<'a> Places<'a> {
     }
 
     pub(super) fn table(&self, table: u32) -> Value {
-        Value { class: self.chip.classes.table, ciphertext: Value::NONE, iteration: Value::NONE, index: table }
+        self.labels.value(self.chip.classes.table, [Meaning::Table { index: table }])
     }
 
     /// The tables of a wave with their stripes, one in each bank of the Shared buffer's entry `entry`.
@@ -201,12 +198,8 @@ impl<'a> Places<'a> {
     }
 
     pub(super) fn rotations(&self, place: &GroupPlace<'_>, wave: u64, position: u64) -> Value {
-        Value {
-            class: self.chip.classes.rotations,
-            ciphertext: place.ciphertext(self.machine, wave, position),
-            iteration: Value::NONE,
-            index: 0,
-        }
+        let lookup = place.ciphertext(self.machine, wave, position);
+        self.labels.value(self.chip.classes.rotations, [Meaning::Amounts { lookup }])
     }
 
     /// Entry of the buffer that the group's instruction of kind `opcode` for wave `wave` names.
@@ -223,12 +216,8 @@ impl<'a> Places<'a> {
         polynomial: u64,
         iteration: u32,
     ) -> Value {
-        Value {
-            class: self.chip.classes.accumulator,
-            ciphertext: place.ciphertext(self.machine, wave, position),
-            iteration,
-            index: super::rotation::polynomial_index(0, polynomial as u32),
-        }
+        let (value, lookup) = (BodyValue(polynomial as u32), place.ciphertext(self.machine, wave, position));
+        self.labels.value(self.chip.classes.accumulator, [Meaning::Body { value, lookup, iteration }])
     }
 
     /// Place in the Shared buffer of the rotated accumulator of `position`.
@@ -239,8 +228,15 @@ impl<'a> Places<'a> {
     }
 
     pub(super) fn tile(&self, tile: u16) -> Value {
-        let class = self.chip.classes.key_switch_key;
-        Value { class, ciphertext: Value::NONE, iteration: u32::from(tile), index: 0 }
+        let length = self.streams.layout.tile_elements as u32;
+        let meaning = Meaning::SwitchKey { from: u32::from(tile) * length, length };
+        self.labels.value(self.chip.classes.key_switch_key, [meaning])
+    }
+
+    /// Twiddle factors of the program's ring.
+    pub(super) fn twiddles(&self) -> Value {
+        let ring_degree = self.streams.layout.sizes.ring_degree as u32;
+        self.labels.value(self.chip.classes.twiddles, [Meaning::Twiddles { ring_degree }])
     }
 
     pub(super) fn token(&self, value: Value) -> Access {
@@ -250,12 +246,8 @@ impl<'a> Places<'a> {
     }
 
     pub(super) fn words(&self, place: &GroupPlace<'_>) -> Value {
-        Value {
-            class: self.chip.classes.words,
-            ciphertext: place.group.first,
-            iteration: Value::NONE,
-            index: place.group.work as u32,
-        }
+        let token = Meaning::Token { number: place.group.work as u32, ciphertext: place.group.first };
+        self.labels.value(self.chip.classes.words, [token])
     }
 
     /// The scheduler's words must have come before an instruction that nothing else orders.
@@ -265,12 +257,8 @@ impl<'a> Places<'a> {
 
     /// The mark that XPU `xpu` has its ciphertexts of a wave.
     pub(super) fn loaded(&self, place: &GroupPlace<'_>, wave: u64, xpu: u64) -> Access {
-        self.token(Value {
-            class: self.chip.classes.loaded,
-            ciphertext: place.ciphertext(self.machine, wave, 0),
-            iteration: Value::NONE,
-            index: xpu as u32,
-        })
+        let token = Meaning::Token { number: xpu as u32, ciphertext: place.ciphertext(self.machine, wave, 0) };
+        self.token(self.labels.value(self.chip.classes.loaded, [token]))
     }
 
     /// A vector register of lane group `lane`.

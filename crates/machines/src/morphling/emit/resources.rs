@@ -1,13 +1,13 @@
 //! The chip's units, channels, memories, operation kinds and value classes, as the engine's resources.
 
+use crate::engine::function::{BodyUnit, Function, Step};
 use crate::engine::schedule::{
-    ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, Value, WaitCategory,
+    ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
 use crate::morphling::array::{KEY_HOP, StepCycles};
 use crate::morphling::latency;
 use crate::morphling::machine::{Morphling, POINT_BYTES};
-use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
-use std::collections::HashSet;
+use crate::torus::sizes::COEFFICIENT_BYTES;
 
 /// One row of an XPU.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub struct Kinds {
 /// Value classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
-    /// LWE ciphertext of an input: `index` is its operation, `ciphertext` its element.
+    /// LWE ciphertext of an input.
     pub input: ClassId,
     /// LWE ciphertext of any other operation.
     pub lwe: ClassId,
@@ -83,12 +83,11 @@ pub struct Classes {
     pub bootstrap_key: ClassId,
     /// Tile of the key-switch key.
     pub key_switch_key: ClassId,
-    /// What passes a vector register, or leaves a lane group: `index` numbers its values ([`Chip::operands`]), all of them moved on by `ciphertext` and
-    /// `iteration`.
+    /// What passes a vector register, or leaves a lane group: vectors one after the other.
     pub operands: ClassId,
     /// Test polynomial.
     pub table: ClassId,
-    /// Twiddle factors: `index` is the ring degree.
+    /// Twiddle factors.
     pub twiddles: ClassId,
     /// Instruction words of a group.
     pub words: ClassId,
@@ -102,8 +101,6 @@ pub struct Chip {
     pub rows: Vec<Vec<Row>>,
     /// Twiddle buffer of each XPU.
     pub twiddles: Vec<MemoryId>,
-    /// Wires that bring the key to the rows.
-    pub key_wires: HashSet<MemoryId>,
     pub links: Vec<Resource>,
     /// What brings operands to each lane group's registers.
     pub loads: Vec<Resource>,
@@ -113,13 +110,7 @@ pub struct Chip {
     pub returns: Vec<Resource>,
     /// Each lane group's vector of results.
     pub results: Vec<MemoryId>,
-    /// What passes a register or leaves the lanes at a time, by the number that it is known by.
-    pub operands: Vec<Box<[Value]>>,
     pub lanes: Vec<Resource>,
-    /// Coefficients a cycle of a row's path: the columns of its bank of Private-A1.
-    pub path_coefficients: usize,
-    /// Whether an FFT unit's arithmetic takes two rows' polynomials through one complex transform.
-    pub merges: bool,
     /// Multicast of the key from Private-A2.
     pub multicast: Resource,
     /// Memory channels.
@@ -194,7 +185,7 @@ impl Kinds {
         let points = row * machine.columns as f64;
         let (key_class, vector_class) = channel_classes(machine);
         let multiply = b.kind_in_parts("multiply-accumulate", "vpe", points, after(steps.multiply), columns);
-        Self {
+        let kinds = Self {
             decompose: b.kind(
                 "rotate and decompose",
                 "decomposition",
@@ -224,20 +215,35 @@ impl Kinds {
                 (KEY_HOP - 1) as u64,
                 columns,
             ),
+        };
+        let transform = |step, merged| Function::Body(BodyUnit { steps: step, twiddles: true, merged });
+        let coefficients = Function::Move { element_bytes: COEFFICIENT_BYTES };
+        let points = Function::Move { element_bytes: POINT_BYTES };
+        for (kind, function) in [
+            (kinds.decompose, Function::body(&[Step::Rotate, Step::Subtract, Step::Digit])),
+            (kinds.forward, transform(&[Step::ForwardTransform], machine.merges)),
+            (kinds.multiply, Function::body(&[Step::Multiply])),
+            (kinds.inverse, transform(&[Step::InverseTransform], false)),
+            (kinds.accumulate, Function::body(&[Step::Add])),
+            (kinds.link_load, Function::Initialise),
+            (kinds.modulus_switch, Function::ModulusSwitch),
+            (kinds.sample_extract, Function::SampleExtract),
+            (kinds.key_switch, Function::KeySwitch),
+            (kinds.linear, Function::Linear),
+            (kinds.multicast, points),
+            (kinds.load_operands, coefficients),
+            (kinds.return_results, coefficients),
+            (kinds.fill_twiddles, points),
+        ] {
+            b.does(kind, function);
         }
+        kinds
     }
 }
 
 impl Chip {
-    /// Name of the twiddle factors of the ring of `sizes`.
-    pub fn ring(&self, sizes: &Sizes) -> Value {
-        let (class, index) = (self.classes.twiddles, sizes.ring_degree as u32);
-        Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index }
-    }
-
     /// Declares `machine`, whose steps take the cycles `steps`.
     pub fn declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) -> Self {
-        let path = machine.path();
         let classes = Classes::declare(b);
         let kinds = Kinds::declare(b, machine, steps);
         let xpus: Vec<Xpu> = (0..machine.xpus).map(|number| Xpu::declare(b, machine, number)).collect();
@@ -273,7 +279,6 @@ impl Chip {
             write_bytes_per_cycle: machine.key_rate().ceil(),
         };
         Self {
-            key_wires: xpus.iter().flat_map(|xpu| &xpu.rows).map(|row| row.key).collect(),
             twiddles: xpus.iter().map(|xpu| xpu.twiddles).collect(),
             links: xpus.iter().map(|xpu| xpu.link).collect(),
             rows: xpus.into_iter().map(|xpu| xpu.rows).collect(),
@@ -281,10 +286,7 @@ impl Chip {
             registers,
             returns,
             results,
-            operands: Vec::new(),
             lanes,
-            path_coefficients: 2 * path.row_points as usize,
-            merges: machine.merges,
             multicast,
             channels,
             hbm: b.memory("hbm", MemoryKind::OffChip),

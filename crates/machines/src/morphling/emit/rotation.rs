@@ -2,39 +2,19 @@
 
 use super::resources::{Chip, Row};
 use super::{Emitter, GroupPlace};
-use crate::engine::schedule::{Access, Emit, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value};
-use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation, StepCycles, WaveTimes};
+use crate::engine::schedule::{
+    Access, ClassId, Emit, Event, KindId, OpRef, Order, Resource, ScheduleBuilder, Shift, Value,
+};
+use crate::morphling::array::{IterationTimes, KEY_HOP, Rotation as Times, StepCycles, WaveTimes};
 use crate::morphling::layout::{KeyPiece, Layout, twiddle_bytes};
 use crate::morphling::software::Group;
 use crate::torus::iteration::{IterationPlan, Product};
+use crate::torus::labels::{Labeler, Meaning, Rotation};
 use crate::torus::sizes::{COEFFICIENT_BYTES, Sizes};
 use crate::torus::transfers::access;
+use polyfabric_program::tfhe::kernel::BodyValue;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Index of a polynomial of an accumulator: how many products it has already taken in this iteration, and which polynomial
-/// it is.
-pub fn polynomial_index(order: u32, polynomial: u32) -> u32 {
-    (order << 8) | polynomial
-}
-
-/// Index of a POLY-ACC content: its chain, and the products in it.
-pub fn sum_index(chain: usize, products: u32) -> u32 {
-    ((chain as u32) << 8) | products
-}
-
-/// Index of a polynomial of the bootstrapping key.
-pub fn key_index(row: u32, column: u32) -> u32 {
-    (row << 8) | column
-}
-
-/// Index of what a row's key wire carries for forward transform `f`: the key polynomials of its products, side by side.
-pub fn wire_index(f: usize) -> u32 {
-    ON_WIRE | f as u32
-}
-
-/// Marks the index of a wire's content.
-pub const ON_WIRE: u32 = 1 << 31;
 
 /// One ciphertext on one row, in one iteration.
 struct Assignment<'a> {
@@ -52,6 +32,8 @@ struct Assignment<'a> {
 
 struct Iteration<'a> {
     chip: &'a Chip,
+    labels: &'a Labeler,
+    rotation: Rotation<'a>,
     plan: &'a IterationPlan,
     layout: &'a Layout,
     sizes: &'a Sizes,
@@ -61,29 +43,29 @@ struct Iteration<'a> {
 }
 
 impl Iteration<'_> {
-    fn value(&self, class: crate::engine::schedule::ClassId, ciphertext: u32, index: u32) -> Value {
-        Value { class, ciphertext, iteration: self.number, index }
+    fn value(&self, class: ClassId, lookup: u32, value: BodyValue) -> Value {
+        self.labels.value(class, [Meaning::Body { value, lookup, iteration: self.number }])
     }
 
     fn op(&self, kind: KindId, body_op: u32, ciphertext: u32) -> OpRef {
         OpRef { kind, kernel_op: 0, body_op, ciphertext, iteration: self.number }
     }
 
-    /// Place of polynomial `polynomial` of the accumulator after `number` iterations.
+    /// Place of polynomial `polynomial` of the accumulator after `number` iterations, or before that `sum`, which lacks some products.
     fn accumulator(
         &self,
         assignment: &Assignment<'_>,
         number: u32,
-        order: u32,
+        sum: Option<BodyValue>,
         polynomial: u32,
         span: (i64, i64),
         any: Order,
     ) -> Access {
         let half = u64::from(number) % self.accumulators * self.sizes.accumulator;
         let offset = assignment.resident + half + u64::from(polynomial) * self.sizes.polynomial;
-        let index = polynomial_index(order, polynomial);
-        let value =
-            Value { class: self.chip.classes.accumulator, ciphertext: assignment.ciphertext, iteration: number, index };
+        let (value, iteration) = sum.map_or((BodyValue(polynomial), number), |sum| (sum, self.number));
+        let meaning = Meaning::Body { value, lookup: assignment.ciphertext, iteration };
+        let value = self.labels.value(self.chip.classes.accumulator, [meaning]);
         access(assignment.row.bank, offset, self.sizes.polynomial, value, span, any)
     }
 
@@ -91,18 +73,15 @@ impl Iteration<'_> {
         let forward = &self.plan.forwards[f];
         let s = self.steps;
         let span = (0, s.polynomial - 1);
-        let mut pointers = self.accumulator(assignment, self.number, 0, forward.polynomial, span, Order::Any);
+        let mut pointers = self.accumulator(assignment, self.number, None, forward.polynomial, span, Order::Any);
         pointers.bytes *= 2;
-        let rotations = Value {
-            class: self.chip.classes.rotations,
-            ciphertext: assignment.ciphertext,
-            iteration: Value::NONE,
-            index: 0,
-        };
+        let rotations = Meaning::Amounts { lookup: assignment.ciphertext };
+        let rotations = self.labels.value(self.chip.classes.rotations, [rotations]);
         let at = assignment.resident + self.accumulators * self.sizes.accumulator;
         let mut amounts = access(assignment.row.bank, at, self.sizes.rotations, rotations, (0, 0), Order::Any);
         amounts.bytes = COEFFICIENT_BYTES;
-        let digits = self.value(self.chip.classes.digits, assignment.ciphertext, f as u32);
+        let digits = self.rotation.digits(forward.operation);
+        let digits = self.value(self.chip.classes.digits, assignment.ciphertext, digits);
         let out = (s.decomposition - 1, s.decomposition + s.polynomial - 2);
         Event {
             resource: assignment.row.decomposition,
@@ -120,14 +99,15 @@ impl Iteration<'_> {
     fn transform(&self, unit: Resource, assignments: &[&Assignment<'_>], f: usize, start: i64) -> Event {
         let s = self.steps;
         let out = (s.forward - 1, s.forward + s.polynomial - 2);
-        let index = f as u32;
+        let operation = self.plan.forwards[f].operation;
+        let (digits, spectrum) = (self.rotation.digits(operation), self.rotation.result(operation));
         let span = (0, s.polynomial - 1);
         let read = |assignment: &&Assignment<'_>| {
-            let value = self.value(self.chip.classes.digits, assignment.ciphertext, index);
+            let value = self.value(self.chip.classes.digits, assignment.ciphertext, digits);
             access(assignment.row.digits, 0, self.sizes.polynomial, value, span, Order::Stream)
         };
         let write = |assignment: &&Assignment<'_>| {
-            let value = self.value(self.chip.classes.spectrum, assignment.ciphertext, index);
+            let value = self.value(self.chip.classes.spectrum, assignment.ciphertext, spectrum);
             access(assignment.row.spectrum, 0, self.sizes.spectrum, value, out, Order::Stream)
         };
         Event {
@@ -136,7 +116,7 @@ impl Iteration<'_> {
             occupancy: s.polynomial as u32,
             work: self.sizes.ring_degree / 2 * assignments.len() as u64,
             parts: assignments.len() as u32,
-            op: self.op(self.chip.kinds.forward, self.plan.forwards[f].operation, assignments[0].ciphertext),
+            op: self.op(self.chip.kinds.forward, operation, assignments[0].ciphertext),
             reads: assignments.iter().map(read).chain([self.twiddles(assignments[0].row, span)]).collect(),
             writes: assignments.iter().map(write).collect(),
         }
@@ -144,17 +124,21 @@ impl Iteration<'_> {
 
     /// The twiddle factors that a transform takes.
     fn twiddles(&self, row: &Row, span: (i64, i64)) -> Access {
-        access(row.twiddles, 0, twiddle_bytes(self.sizes), self.chip.ring(self.sizes), span, Order::Any)
+        let ring_degree = self.sizes.ring_degree as u32;
+        let value = self.labels.value(self.chip.classes.twiddles, [Meaning::Twiddles { ring_degree }]);
+        access(row.twiddles, 0, twiddle_bytes(self.sizes), value, span, Order::Any)
     }
 
-    fn key(&self, index: u32) -> Value {
-        let class = self.chip.classes.bootstrap_key;
-        Value { class, ciphertext: Value::NONE, iteration: self.number, index }
+    /// Polynomials of the bootstrapping key, by row and column.
+    fn key(&self, polynomials: impl IntoIterator<Item = (u32, u32)>) -> Value {
+        let meaning = |(row, column)| Meaning::Key { row, column, iteration: self.number };
+        self.labels.value(self.chip.classes.bootstrap_key, polynomials.into_iter().map(meaning))
     }
 
     fn key_on_wire(&self, assignment: &Assignment<'_>, f: usize, span: (i64, i64)) -> Access {
-        let bytes = self.plan.forwards[f].products.len() as u64 * self.sizes.spectrum;
-        access(assignment.row.key, 0, bytes, self.key(wire_index(f)), span, Order::Stream)
+        let products = &self.plan.forwards[f].products;
+        let (bytes, key) = (products.len() as u64 * self.sizes.spectrum, products.iter().map(|p| (p.row, p.column)));
+        access(assignment.row.key, 0, bytes, self.key(key), span, Order::Stream)
     }
 
     /// The key polynomials of one forward transform, from Private-A2 to the rows of `assignments`.
@@ -165,7 +149,7 @@ impl Iteration<'_> {
         let read = |product: &Product| {
             let column = self.layout.key_column(buffer, u64::from(product.column));
             let at = column + u64::from(product.row) * self.sizes.spectrum;
-            let key = self.key(key_index(product.row, product.column));
+            let key = self.key([(product.row, product.column)]);
             access(self.chip.private_a2, at, self.sizes.spectrum, key, span, Order::Any)
         };
         Event {
@@ -180,28 +164,33 @@ impl Iteration<'_> {
         }
     }
 
-    fn multiply(&self, assignment: &Assignment<'_>, times: &WaveTimes, f: usize, taken: &mut [u32]) -> Event {
+    /// The products of forward transform `f`; `sums` has what each chain's register holds.
+    fn multiply(
+        &self,
+        assignment: &Assignment<'_>,
+        times: &WaveTimes,
+        f: usize,
+        sums: &mut [Option<BodyValue>],
+    ) -> Event {
         let s = self.steps;
         let forward = &self.plan.forwards[f];
         let span = (0, s.polynomial - 1);
         let late = (s.multiply - 1, s.multiply + s.polynomial - 2);
-        let spectrum = self.value(self.chip.classes.spectrum, assignment.ciphertext, f as u32);
+        let spectrum = self.rotation.result(forward.operation);
+        let spectrum = self.value(self.chip.classes.spectrum, assignment.ciphertext, spectrum);
         let mut reads = vec![access(assignment.row.spectrum, 0, self.sizes.spectrum, spectrum, span, Order::Stream)];
         let mut writes = Vec::new();
         reads.push(self.key_on_wire(assignment, f, span));
         for product in &forward.products {
             let register = u64::from(product.column) * 2 + u64::from(times.registers[product.chain]);
-            let before = taken[product.chain];
-            let value =
-                |products| self.value(self.chip.classes.sum, assignment.ciphertext, sum_index(product.chain, products));
-            let place = |products| {
+            let place = |sum| {
+                let value = self.value(self.chip.classes.sum, assignment.ciphertext, sum);
                 let offset = register * self.sizes.spectrum;
-                access(assignment.row.poly_acc, offset, self.sizes.spectrum, value(products), late, Order::Stream)
+                access(assignment.row.poly_acc, offset, self.sizes.spectrum, value, late, Order::Stream)
             };
-            if !product.opens {
-                reads.push(place(before));
-            }
-            writes.push(place(before + 1));
+            let sum = self.rotation.product(product.row, product.column);
+            reads.extend(sums[product.chain].replace(sum).map(place));
+            writes.push(place(sum));
         }
         Event {
             resource: assignment.row.vpe,
@@ -217,7 +206,7 @@ impl Iteration<'_> {
 
     fn ciphertext(&self, assignment: &Assignment<'_>, times: &WaveTimes, events: &mut ScheduleBuilder) {
         let s = self.steps;
-        let mut taken = vec![0; self.plan.chains];
+        let mut sums = vec![None; self.plan.chains];
         let mut inverse_number = 0;
         for (f, drains) in self.plan.drains.iter().enumerate() {
             let mut decompose = self.decompose(assignment, f, times.forwards[f].decomposition);
@@ -225,18 +214,15 @@ impl Iteration<'_> {
                 decompose.reads.extend(&assignment.marks);
             }
             events.event(decompose);
-            events.event(self.multiply(assignment, times, f, &mut taken));
-            for product in &self.plan.forwards[f].products {
-                taken[product.chain] += 1;
-            }
+            events.event(self.multiply(assignment, times, f, &mut sums));
             for inverse in drains {
                 let at = times.inverses[inverse_number];
                 inverse_number += 1;
                 let span = (0, s.inverse - 1);
                 let register = u64::from(inverse.column) * 2 + u64::from(at.register);
-                let sum = sum_index(inverse.chain, taken[inverse.chain]);
+                let sum = self.rotation.sum(inverse.operation);
                 let sum = self.value(self.chip.classes.sum, assignment.ciphertext, sum);
-                let product = inverse.chain as u32;
+                let product = self.rotation.result(inverse.operation);
                 let product = self.value(self.chip.classes.product, assignment.ciphertext, product);
                 let out = (s.backward - 1, s.backward + s.inverse - 2);
                 let offset = register * self.sizes.spectrum;
@@ -255,17 +241,15 @@ impl Iteration<'_> {
                     writes: vec![access(assignment.row.product, 0, self.sizes.polynomial, product, out, Order::Stream)],
                 });
                 let late = (s.accumulate - 1, s.accumulate + s.inverse - 2);
-                // The last product completes the accumulator of the next iteration.
-                let last = self
-                    .plan
-                    .drains
-                    .iter()
-                    .flatten()
-                    .all(|other| other.column != inverse.column || other.order <= inverse.order);
-                let order = if last { 0 } else { inverse.order + 1 };
-                let before = if inverse.order == 0 { self.number } else { self.number + 1 };
-                let old = self.accumulator(assignment, before, inverse.order, inverse.column, span, Order::Stream);
-                let new = self.accumulator(assignment, self.number + 1, order, inverse.column, late, Order::Stream);
+                // The first product is added to the accumulator, and the last completes that of the next iteration.
+                let of_column = || self.plan.drains.iter().flatten().filter(|other| other.column == inverse.column);
+                let before = of_column().find(|other| other.order + 1 == inverse.order);
+                let before = before.map(|before| self.rotation.added(before.operation));
+                let last = of_column().all(|other| other.order <= inverse.order);
+                let after = (!last).then(|| self.rotation.added(inverse.operation));
+                let from = self.number + u32::from(before.is_some());
+                let old = self.accumulator(assignment, from, before, inverse.column, span, Order::Stream);
+                let new = self.accumulator(assignment, self.number + 1, after, inverse.column, late, Order::Stream);
                 events.event(Event {
                     resource: assignment.row.accumulator,
                     start: at.accumulate + assignment.offset + assignment.skew,
@@ -295,7 +279,7 @@ impl Iteration<'_> {
             if bytes == 0 {
                 continue;
             }
-            let key = |piece: &KeyPiece| self.key(key_index(piece.row, piece.column));
+            let key = |piece: &KeyPiece| self.key([(piece.row, piece.column)]);
             let read = |piece: &KeyPiece| access(self.chip.hbm, 0, piece.bytes, key(piece), sent, Order::Any);
             let write = |piece: &KeyPiece| {
                 access(self.chip.private_a2, piece.offset, piece.bytes, key(piece), arrival, Order::Any)
@@ -317,7 +301,7 @@ impl Iteration<'_> {
 impl<'a> Emitter<'a> {
     /// Events of a whole rotation whose dispatch is at cycle `start` of the open repeat: the same for all groups of as many
     /// ciphertexts that the XPUs meet in the same state.
-    pub(super) fn rotation(&mut self, place: &GroupPlace<'_>, operation: u32, rotation: &Rc<Rotation>, start: i64) {
+    pub(super) fn rotation(&mut self, place: &GroupPlace<'_>, operation: u32, rotation: &Rc<Times>, start: i64) {
         let key = (Rc::as_ptr(rotation), place.half, place.group.count);
         let body = match self.rotations.get(&key) {
             Some(body) => Arc::clone(body),
@@ -325,7 +309,9 @@ impl<'a> Emitter<'a> {
                 let first = Group { number: 0, ..place.group.clone() };
                 let first = GroupPlace { group: &first, half: place.half };
                 let plan = self.streams.plan(operation);
-                let body = self.body(|emitter| emitter.iterations(&first, plan, rotation));
+                let Some(of) = Rotation::new(self.places.program, &self.streams.lookups, operation) else { return };
+                let of = Rotation { op: 0, first: 0, ..of };
+                let body = self.body(|emitter| emitter.iterations(&first, (of, plan), rotation));
                 self.rotations.insert(key, Arc::clone(&body));
                 body
             }
@@ -335,10 +321,10 @@ impl<'a> Emitter<'a> {
     }
 
     /// Events of a rotation relative to its dispatch, of ciphertexts from 0 on in operation 0.
-    fn iterations(&mut self, place: &GroupPlace<'_>, plan: &IterationPlan, rotation: &Rotation) {
+    fn iterations(&mut self, place: &GroupPlace<'_>, of: (Rotation<'a>, &'a IterationPlan), rotation: &Times) {
         let iterations = &rotation.iterations;
         for (number, times) in iterations.prologue.iter().enumerate() {
-            self.iteration(place, plan, number, times, 0);
+            self.iteration(place, of, number, times, 0);
         }
         let mut number = iterations.prologue.len();
         if let Some(steady) = &iterations.steady {
@@ -346,13 +332,13 @@ impl<'a> Emitter<'a> {
             // Everything is given relative to the key's transfer, the earliest event of an iteration.
             let base = first.key;
             self.repeat(base, steady.rounds as u64, steady.period as u64, Shift::iterations(2), |emitter| {
-                emitter.iteration(place, plan, number, first, -base);
-                emitter.iteration(place, plan, number + 1, second, -base);
+                emitter.iteration(place, of, number, first, -base);
+                emitter.iteration(place, of, number + 1, second, -base);
             });
             number += 2 * steady.rounds;
         }
         for times in &iterations.epilogue {
-            self.iteration(place, plan, number, times, 0);
+            self.iteration(place, of, number, times, 0);
             number += 1;
         }
     }
@@ -360,7 +346,7 @@ impl<'a> Emitter<'a> {
     fn iteration(
         &mut self,
         place: &GroupPlace<'_>,
-        plan: &IterationPlan,
+        (rotation, plan): (Rotation<'a>, &'a IterationPlan),
         number: usize,
         times: &IterationTimes,
         start: i64,
@@ -370,6 +356,8 @@ impl<'a> Emitter<'a> {
         let steps = &self.timeline.steps;
         let work = Iteration {
             chip: self.chip,
+            labels: &self.places.labels,
+            rotation,
             plan,
             layout,
             sizes: &layout.sizes,

@@ -40,7 +40,7 @@ impl Emitter<'_> {
             }
             let period = starts[run.first + run.span] - starts[run.first];
             let start = self.earliest(round.iter().cloned().flatten());
-            let shift = Shift::iterations(run.span as i64);
+            let shift = Shift::iterations(run.span as i64 * self.streams.layout.tile_elements as i64);
             self.repeat(start - base, run.rounds as u64, period as u64, shift, |emitter| {
                 round.iter().cloned().flatten().for_each(|node| emitter.one(place, node, start));
             });

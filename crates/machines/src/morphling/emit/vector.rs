@@ -3,11 +3,12 @@
 //! a register one vector follows another, so what passes through it is one stream, named as a whole.
 
 use super::GroupPlace;
-use super::places::{KeyRows, Naming, Places, op_ref};
+use super::places::{KeyRows, Places, op_ref};
 use crate::engine::schedule::{Access, Event, KindId, Order, Value};
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::latency;
 use crate::morphling::software::{LinearNeeds, Node, lane_positions, linear_block, switch_blocks, wave_range};
+use crate::torus::labels::Meaning;
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::transfers::{access, between};
 use crate::torus::workload::{Item, Work};
@@ -34,7 +35,7 @@ impl Vectors {
         Self { kind, work, operands: Default::default(), key: None, tokens: Vec::new(), results: Vec::new() }
     }
 
-    /// Names and bytes of the vectors that pass register `register`: a ciphertext that two results need passes twice and is named twice.
+    /// Values and bytes of the vectors that pass register `register`: a ciphertext that two results need passes twice and stands there twice.
     fn passes(&self, register: usize) -> (Vec<Value>, u64) {
         if let Some((tile, bytes)) = self.key.filter(|_| register == 0) {
             return (vec![tile], bytes);
@@ -51,14 +52,7 @@ fn in_order(mut access: Access) -> Access {
 }
 
 impl Places<'_> {
-    pub(super) fn vector_events(
-        &self,
-        place: &GroupPlace<'_>,
-        info: &Node,
-        lane: u64,
-        rows: KeyRows,
-        name: Naming<'_>,
-    ) -> Vec<Event> {
+    pub(super) fn vector_events(&self, place: &GroupPlace<'_>, info: &Node, lane: u64, rows: KeyRows) -> Vec<Event> {
         let i = &info.instruction;
         let occupancy = i64::from(info.occupancy.max(1));
         let vectors = match i.opcode {
@@ -71,12 +65,11 @@ impl Places<'_> {
         let span = |late: i64| (late, late + occupancy - 1);
         let (mut loaded, mut streams) = (Vec::new(), Vec::new());
         for register in 0..REGISTERS {
-            let (names, bytes) = vectors.passes(register);
-            if names.is_empty() {
+            let (values, bytes) = vectors.passes(register);
+            if values.is_empty() {
                 continue;
             }
-            let class = self.chip.classes.operands;
-            let value = Value { class, ciphertext: 0, iteration: 0, index: name(names) };
+            let value = self.labels.together(self.chip.classes.operands, values);
             streams.push(self.register(lane, register as u64, value, bytes, span(0)));
             if vectors.operands[register].is_empty() {
                 continue;
@@ -115,9 +108,8 @@ impl Places<'_> {
         }
         streams.extend(vectors.tokens.into_iter().map(|token| between(token, span(0))));
         let results: Vec<Access> = vectors.results.into_iter().map(|access| between(access, span(0))).collect();
-        let (class, bytes) = (self.chip.classes.operands, results.iter().map(|result| result.bytes).sum());
-        let index = name(results.iter().map(|result| result.value).collect());
-        let value = Value { class, ciphertext: 0, iteration: 0, index };
+        let bytes = results.iter().map(|result| result.bytes).sum();
+        let value = self.labels.together(self.chip.classes.operands, results.iter().map(|result| result.value));
         // A crossbar's register before the banks.
         let returned = i64::from(info.latency) - (latency::RESULT_RETURN as i64 - 1);
         let leave = |span| self.result(lane, value, bytes, span);
@@ -219,11 +211,10 @@ impl Places<'_> {
                 let mut mask = self.in_set(layout.large, entry, self.set_of(position), sizes.large, source);
                 mask.bytes = layout.tile_elements * COEFFICIENT_BYTES;
                 vectors.operands[1].push(mask);
-                let sum = |tile: u64| Value {
-                    class: self.chip.classes.key_switch_sum,
-                    ciphertext: element as u32,
-                    iteration: tile as u32,
-                    index: i.operation,
+                let sum = |tiles: u64| {
+                    let (element, done) = (element as u32, (tiles * layout.tile_elements) as u32);
+                    let meaning = Meaning::SwitchSum { op: i.operation, element, done };
+                    self.labels.value(self.chip.classes.key_switch_sum, [meaning])
                 };
                 let number = wave * positions + position;
                 let passing = |value| {
@@ -316,12 +307,9 @@ impl Places<'_> {
             }
         }
         for (row, pass) in passes {
-            // A sum is known by the block after which it stands.
-            let sum = |after: usize| Value {
-                class: self.chip.classes.linear_sum,
-                ciphertext: row as u32,
-                iteration: after as u32,
-                index: i.operation,
+            let sum = |after: usize| {
+                let meaning = Meaning::LinearSum { op: i.operation, row: row as u32, done: needs.done(row, after) };
+                self.labels.value(self.chip.classes.linear_sum, [meaning])
             };
             let at = (lane, row as u64 - u64::from(i.first));
             if let Some(before) = pass.before {

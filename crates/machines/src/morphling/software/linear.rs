@@ -148,11 +148,6 @@ impl LinearNeeds {
         self.of(row).chunks(self.block).nth(number).unwrap_or(&[])
     }
 
-    /// Whether `column` is in block `number` of those.
-    pub fn holds(&self, row: usize, number: usize, column: usize) -> bool {
-        self.block(row, number).binary_search(&(column as u32)).is_ok()
-    }
-
     /// Columns of the layer that a sum of `row` has taken after block `number`.
     pub fn done(&self, row: usize, number: usize) -> u32 {
         self.block(row, number).last().map_or(0, |column| column + 1)
@@ -209,6 +204,5 @@ mod tests {
         assert_eq!(passes(2), [pass(0, &[7], None, true)]);
         assert_eq!(passes(3), [pass(0, &[0, 2], None, true)]);
         assert_eq!((needs.done(0, 0), needs.done(2, 1), needs.done(3, 0)), (8, 12, 3));
-        assert!(needs.holds(0, 0, 7) && !needs.holds(0, 0, 9) && !needs.holds(3, 0, 1));
     }
 }

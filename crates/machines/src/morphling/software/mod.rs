@@ -16,6 +16,7 @@ use super::machine::{Morphling, POINT_BYTES};
 use crate::torus::channels::BURST_BYTES;
 use crate::torus::dispatcher::{Priority, Task, Wait};
 use crate::torus::iteration::{IterationPlan, PlanError, plan};
+use crate::torus::labels::Lookups;
 use crate::torus::workload::{Bootstraps, Item, KeySwitches, Work, WorkloadError, distinct, read};
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
@@ -93,7 +94,7 @@ pub struct Group {
     pub first: u32,
     /// Elements.
     pub count: u32,
-    /// Number of its first look-up, counted over the whole program ([`Streams::lookup`]).
+    /// Number of its first look-up, counted over the whole program ([`Lookups`]).
     pub number: u32,
     /// Number of bootstrap groups before it, over the whole program: selects ring entries.
     pub sequence: u64,
@@ -121,8 +122,8 @@ pub struct Streams {
     pub plan_of: HashMap<u32, usize>,
     /// For each linear layer, by its operation, the ciphertexts that its rows need.
     pub needs: HashMap<u32, LinearNeeds>,
-    /// For each blind rotation, the number of its first look-up and its operation, in order.
-    pub rotations: Vec<(u32, u32)>,
+    /// The numbers of the program's look-ups.
+    pub lookups: Lookups,
     /// Division of the memories.
     pub layout: Layout,
     /// Nodes, in stream order.
@@ -137,17 +138,6 @@ impl Streams {
     /// The plan of blind rotation `operation`.
     pub fn plan(&self, operation: u32) -> &IterationPlan {
         &self.plans[self.plan_of[&operation]]
-    }
-
-    /// Number of the first look-up of blind rotation `operation`.
-    fn first_lookup(&self, operation: u32) -> u32 {
-        self.rotations.iter().find(|&&(_, other)| other == operation).map_or(0, |&(first, _)| first)
-    }
-
-    /// Look-up `number` of the program: its blind rotation, and its element there.
-    pub fn lookup(&self, number: u32) -> (u32, u32) {
-        let index = self.rotations.partition_point(|&(first, _)| first <= number).saturating_sub(1);
-        self.rotations.get(index).map_or((0, number), |&(first, operation)| (operation, number - first))
     }
 
     /// The instructions of all streams, in order.
@@ -242,7 +232,7 @@ struct Writer<'a> {
 /// [`SoftwareError`] when the program's shape, its bodies or its sizes do not fit the machine.
 pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams, SoftwareError> {
     let works = read(program)?;
-    let (mut plans, mut plan_of, mut rotations, mut lookups) = (Vec::new(), HashMap::new(), Vec::new(), 0);
+    let (mut plans, mut plan_of) = (Vec::new(), HashMap::new());
     let (mut accumulators, mut tables, mut linear) = (1, 1, false);
     for work in &works {
         match work {
@@ -255,8 +245,6 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
                     plan_of.insert(bootstraps.blind_rotation, known.unwrap_or(plans.len()));
                     plans.extend(known.is_none().then_some(plan));
                 }
-                rotations.push((lookups, bootstraps.blind_rotation));
-                lookups += bootstraps.sources.len() as u32;
                 let waves = bootstraps.tables.chunks(machine.positions() as usize);
                 tables = waves.map(|wave| distinct(wave).len() as u64).max().unwrap_or(1).max(tables);
             }
@@ -272,7 +260,7 @@ pub fn schedule(machine: &Morphling, program: &KernelProgram) -> Result<Streams,
             plans,
             plan_of,
             needs: HashMap::new(),
-            rotations,
+            lookups: Lookups::new(program),
             layout,
             nodes: Vec::new(),
             waits: Waits::default(),
@@ -324,7 +312,7 @@ impl Writer<'_> {
             let nodes = self.streams.nodes.len() as u32;
             let count = size.min(count as u32 - first);
             let number = match &self.streams.works[work] {
-                Work::Bootstraps(work) => self.streams.first_lookup(work.blind_rotation) + first,
+                Work::Bootstraps(work) => self.streams.lookups.first(work.blind_rotation) + first,
                 _ => 0,
             };
             let (sequence, rotation) = (self.sequence, None);

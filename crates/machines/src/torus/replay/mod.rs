@@ -1,21 +1,25 @@
 //! Functional replay: the schedule's events, in the schedule's order, on real ciphertexts.
 //!
 //! Data lives only where the schedule puts it, so a schedule with a wrong order, a wrong buffer or a missing transfer gives
-//! wrong ciphertexts. The arithmetic is that of the interpreter's primitives, with the machine's widths ([`operations`]).
-//! In [`stream`], elements move at the cycles that the schedule says.
+//! wrong ciphertexts. An event computes what it is said to write by the program's definition ([`crate::torus::definition`]), in the
+//! arithmetic of the machine ([`words`]), from what lies at the places that it reads. In [`stream`], elements move at the cycles that the
+//! schedule says.
 
-pub mod datum;
-pub mod operations;
 pub mod stream;
+mod words;
 
-use crate::engine::schedule::{MemoryId, Value};
-use crate::torus::workload::{Item, operand_items};
-use datum::Datum;
+use super::definition::{Definitions, Undefined};
+use super::labels::{Labels, Meaning};
+use super::workload::operand_items;
+use crate::engine::schedule::{MemoryId, Schedule};
 use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_runtime::Progress;
 use polyfabric_runtime::tfhe::RunError;
 use polyfabric_runtime::tfhe::interpreter::{Primitives, check_inputs};
 use polyfabric_schemes::tfhe::{LweBatch, LweDimension, ServerKey};
 use std::collections::BTreeMap;
+
+pub use words::Datum;
 
 /// Why a replay stopped: either the inputs, or a schedule that does not compute what it should.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -25,44 +29,16 @@ pub enum ReplayError {
     Run(#[from] RunError),
     /// An event reads a place where nothing whole lies.
     #[error("replay: in cycle {cycle} an event reads byte {offset} of memory {}, where nothing has been written", memory.0)]
-    Empty {
-        /// The memory.
-        memory: MemoryId,
-        /// Byte.
-        offset: u64,
-        /// Cycle.
-        cycle: i64,
-    },
+    Empty { memory: MemoryId, offset: u64, cycle: i64 },
     /// An event reads a value that is not in off-chip memory.
-    #[error("replay: in cycle {cycle} an event reads {value:?} from off-chip memory, where it has not been written")]
-    Missing {
-        /// The value.
-        value: Value,
-        /// Cycle.
-        cycle: i64,
-    },
+    #[error("replay: in cycle {cycle} an event reads {what} from off-chip memory, where it has not been written")]
+    Missing { what: String, cycle: i64 },
     /// An event finds something else than it computes with.
     #[error("replay: in cycle {cycle} an event needs {expected} and finds {found}")]
-    Kind {
-        /// Cycle.
-        cycle: i64,
-        /// What it needs.
-        expected: &'static str,
-        /// What is there.
-        found: &'static str,
-    },
-    /// An event of an operation that the program does not have.
-    #[error(
-        "replay: in cycle {cycle} an event carries out part {part} of operation %{operation}, which does not exist"
-    )]
-    Operation {
-        /// Cycle.
-        cycle: i64,
-        /// The operation.
-        operation: u32,
-        /// Its part.
-        part: u32,
-    },
+    Kind { cycle: i64, expected: &'static str, found: &'static str },
+    /// An event writes what the program does not define by what the event reads.
+    #[error("replay: in cycle {cycle} an event cannot compute what it writes: {undefined:?}")]
+    Undefined { cycle: i64, undefined: Undefined },
 }
 
 /// Result of a replay.
@@ -76,62 +52,58 @@ pub struct Replay {
     pub events: u64,
 }
 
-/// What events compute with, whatever they run on.
-pub struct Context<'a> {
-    /// The program.
-    pub program: &'a KernelProgram,
-    /// Its arithmetic, with the keys.
-    pub primitives: Primitives<'a, u32>,
-    /// Coefficients of its test polynomials.
-    pub tables: Vec<Vec<u32>>,
-}
-
-impl<'a> Context<'a> {
-    /// Of `program` under `key`.
-    ///
-    /// # Errors
-    /// [`ReplayError::Run`] if they and `inputs` do not fit together.
-    pub fn new(
-        program: &'a KernelProgram,
-        key: &'a ServerKey<u32>,
-        inputs: &BTreeMap<String, LweBatch<u32>>,
-    ) -> Result<Self, ReplayError> {
-        check_inputs(program, key, inputs)?;
-        let primitives = Primitives::new(key, &program.choice.arithmetic)?;
-        let tables = program.tables.iter().map(|table| table.coefficients()).collect();
-        Ok(Self { program, primitives, tables })
-    }
-}
-
-/// The ciphertexts of `inputs`, as items of their operations.
-pub fn inputs<'a>(
+/// A program with its keys and tables, in the machine's arithmetic.
+struct Context<'a> {
     program: &'a KernelProgram,
-    inputs: &'a BTreeMap<String, LweBatch<u32>>,
-) -> impl Iterator<Item = (Item, Datum)> + 'a {
-    program.inputs().flat_map(move |(name, id, _)| {
-        let elements = inputs[name].iter().enumerate();
-        elements.map(move |(element, ciphertext)| {
-            (Item { op: id.0, element: element as u32 }, Datum::Torus(ciphertext.to_vec().into()))
-        })
-    })
+    definitions: Definitions<'a>,
+    primitives: Primitives<'a, u32>,
+    /// Coefficients of the test polynomials.
+    tables: Vec<Vec<u32>>,
 }
 
-/// The outputs of `program`, from what lies off the chip: `find` gives the name of an item there, and what it is.
+/// Carries out `schedule`, whose values stand for what `labels` say, on `inputs`.
 ///
 /// # Errors
-/// [`ReplayError::Missing`] for one that nobody stored.
-pub fn outputs<'a>(
+/// [`ReplayError::Run`] if program, key and inputs do not fit; otherwise that of the first event that does not find its operands, or of
+/// an output that nobody stored.
+pub fn replay(
+    schedule: &Schedule,
+    labels: &Labels,
     program: &KernelProgram,
-    find: impl Fn(Item) -> (Value, Option<&'a Datum>),
+    key: &ServerKey<u32>,
+    inputs: &BTreeMap<String, LweBatch<u32>>,
+    progress: &dyn Progress,
+) -> Result<Replay, ReplayError> {
+    check_inputs(program, key, inputs)?;
+    let primitives = Primitives::new(key, &program.choice.arithmetic)?;
+    let tables = program.tables.iter().map(|table| table.coefficients()).collect();
+    let context = Context { program, definitions: Definitions::new(program), primitives, tables };
+    let given = program.inputs().flat_map(|(name, id, _)| {
+        let elements = (0u32..).zip(inputs[name].iter());
+        elements
+            .map(move |(element, ciphertext)| (Meaning::Lwe { op: id.0, element }, Datum::torus(ciphertext.to_vec())))
+    });
+    let stored = stream::carry_out(schedule, labels, &context, given, progress)?;
+    let outputs = outputs(&context, |meaning| stored.get(&meaning))?;
+    Ok(Replay { outputs, saturations: context.primitives.saturations(), events: schedule.event_count() })
+}
+
+/// The outputs of the program, from what lies off the chip.
+fn outputs<'s>(
+    context: &Context<'_>,
+    find: impl Fn(Meaning) -> Option<&'s Datum>,
 ) -> Result<BTreeMap<String, LweBatch<u32>>, ReplayError> {
+    let program = context.program;
     let mut outputs = BTreeMap::new();
     for output in &program.outputs {
         let mut ciphertexts = Vec::new();
         for item in operand_items(program, &[output.value]) {
-            match find(item) {
-                (_, Some(Datum::Torus(ciphertext))) => ciphertexts.push(ciphertext),
-                (value, _) => return Err(ReplayError::Missing { value, cycle: i64::MAX }),
-            }
+            let meaning = Meaning::Lwe { op: item.op, element: item.element };
+            let Some(Datum::Torus(ciphertext)) = find(meaning) else {
+                let what = meaning.in_words(&context.definitions.lookups);
+                return Err(ReplayError::Missing { what, cycle: i64::MAX });
+            };
+            ciphertexts.push(ciphertext);
         }
         let length = ciphertexts.first().map_or(1, |ciphertext| ciphertext.len());
         let parameters = &program.parameters;

@@ -6,62 +6,49 @@
 //! event by event, in the order of their last reads; what they compute follows about a hundred at a time, each ciphertext's chain of
 //! events beside those of others.
 
-use super::datum::Datum;
-use super::{Context, Replay, ReplayError, outputs};
+use super::words::{Datum, Wrong};
+use super::{Context, ReplayError};
+use crate::engine::function::{BodyUnit, Function};
 use crate::engine::schedule::{Access, MemoryKind, Order, Place, Placed, Schedule, Value};
-use crate::torus::workload::Item;
+use crate::torus::definition::Reads;
+use crate::torus::labels::{Labels, Meaning};
 use polyfabric_kernels::cancel;
+use polyfabric_program::tfhe::kernel::Primitive;
 use polyfabric_runtime::Progress;
-use polyfabric_schemes::tfhe::LweBatch;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-/// What a machine's events mean.
-pub trait Meaning: Sync {
-    /// What they compute with.
-    fn context(&self) -> &Context<'_>;
-
-    /// Name of an LWE ciphertext off the chip.
-    fn name(&self, item: Item) -> Value;
-
-    /// A value that lies off the chip from the beginning: a key, a table.
-    fn source(&self, value: Value) -> Option<Datum>;
-
-    /// The results of an event, one for each of its writes.
-    ///
-    /// # Errors
-    /// [`ReplayError`] if the operands are not what the event computes with.
-    fn compute(&self, placed: Placed<'_>, operands: &[Datum]) -> Result<Vec<Datum>, ReplayError>;
-}
+/// What lies at a place: mostly one thing, or several side by side.
+type Content = Vec<Datum>;
 
 /// Values written to one place that may still be seen: the newest, what it replaces, and what is already known of later ones.
 const HISTORY: usize = 8;
 
-/// What a write leaves: its datum, as soon as it is computed.
+/// What a write leaves: its content, as soon as it is computed.
 #[derive(Debug)]
 struct Written {
     /// Which event writes it, of all that have read their operands.
     event: usize,
-    datum: OnceLock<Datum>,
+    content: OnceLock<Content>,
 }
 
 impl Written {
     fn by(event: usize) -> Arc<Self> {
-        Arc::new(Self { event, datum: OnceLock::new() })
+        Arc::new(Self { event, content: OnceLock::new() })
     }
 
     /// What no event has to compute.
-    fn known(datum: Datum) -> Arc<Self> {
-        Arc::new(Self { event: 0, datum: OnceLock::from(datum) })
+    fn known(content: Content) -> Arc<Self> {
+        Arc::new(Self { event: 0, content: OnceLock::from(content) })
     }
 }
 
 /// Why a read finds nothing.
 #[derive(Debug)]
 enum Unread {
-    /// It has to look into a datum that is not computed yet.
+    /// It has to look into a content that is not computed yet.
     NotComputed,
     Wrong(ReplayError),
 }
@@ -96,8 +83,8 @@ impl Record {
         }
     }
 
-    fn datum(&self) -> Result<&Datum, Unread> {
-        self.written.datum.get().ok_or(Unread::NotComputed)
+    fn content(&self) -> Result<&Content, Unread> {
+        self.written.content.get().ok_or(Unread::NotComputed)
     }
 }
 
@@ -174,15 +161,21 @@ impl Addressed {
                 continue;
             }
             let written = visible(records, read)?;
-            let stripe = written.datum.get().ok_or(Unread::NotComputed)?;
-            let same = |whole: &Arc<Written>| whole.datum.get().is_some_and(|whole| whole.same_stripes(stripe));
-            if at > covered || !whole.as_ref().is_none_or(same) || !stripe.same_stripes(stripe) {
+            let stripe = written.content.get().ok_or(Unread::NotComputed)?;
+            let same = |whole: &Arc<Written>| whole.content.get().is_some_and(|whole| same_stripes(whole, stripe));
+            if at > covered || !whole.as_ref().is_none_or(same) || !same_stripes(stripe, stripe) {
                 return Err(read.empty().into());
             }
             (covered, whole) = (past, Some(written));
         }
         whole.filter(|_| covered >= end).ok_or_else(|| read.empty().into())
     }
+}
+
+/// Whether both are stripes of the same keys or constants.
+fn same_stripes(one: &[Datum], other: &[Datum]) -> bool {
+    let same = |pair: (&Datum, &Datum)| matches!(pair, (Datum::Given(one), Datum::Given(other)) if one == other);
+    one.len() == other.len() && one.iter().zip(other).all(same)
 }
 
 /// What `read` finds of `records`, which were all written to its place.
@@ -195,7 +188,7 @@ fn visible(records: &VecDeque<Record>, read: Read) -> Result<Arc<Written>, Unrea
             (None, true, true) => return Ok(Arc::clone(&record.written)),
             (_, false, false) => {}
             (mixed, ..) => {
-                let Datum::Torus(values) = record.datum()? else {
+                let [Datum::Torus(values)] = record.content()?.as_slice() else {
                     let (expected, found) = ("one whole value", "parts of two");
                     return Err(ReplayError::Kind { cycle: read.first, expected, found }.into());
                 };
@@ -207,7 +200,7 @@ fn visible(records: &VecDeque<Record>, read: Read) -> Result<Arc<Written>, Unrea
                     }
                 }
                 if taken.iter().all(|&taken| taken) {
-                    return Ok(Written::known(Datum::torus(std::mem::take(elements))));
+                    return Ok(Written::known(vec![Datum::torus(std::mem::take(elements))]));
                 }
             }
         }
@@ -222,9 +215,12 @@ enum Store {
     ByValue,
 }
 
-struct Memories {
+struct Memories<'a> {
+    labels: &'a Labels,
     stores: Vec<Store>,
+    /// What has been written off the chip, or lay there from the start.
     by_value: HashMap<Value, Arc<Written>>,
+    inputs: HashMap<Meaning, Datum>,
 }
 
 /// First and last cycle of an event's access.
@@ -232,8 +228,8 @@ fn cycles(placed: Placed<'_>, access: &Access) -> (i64, i64) {
     (placed.start + i64::from(access.first), placed.start + i64::from(access.last))
 }
 
-impl Memories {
-    fn read(&mut self, meaning: &impl Meaning, placed: Placed<'_>, access: &Access) -> Result<Arc<Written>, Unread> {
+impl Memories<'_> {
+    fn read(&mut self, context: &Context<'_>, placed: Placed<'_>, access: &Access) -> Result<Arc<Written>, Unread> {
         let (first, last) = cycles(placed, access);
         let read = Read { place: access.place, first, last, order: access.order };
         match &mut self.stores[access.place.memory.0 as usize] {
@@ -246,9 +242,17 @@ impl Memories {
             }
             Store::ByValue => {
                 let value = access.value.shifted(placed.shift);
-                let found = self.by_value.get(&value).cloned();
-                let found = found.or_else(|| meaning.source(value).map(Written::known));
-                found.ok_or_else(|| ReplayError::Missing { value, cycle: first }.into())
+                if let Some(found) = self.by_value.get(&value) {
+                    return Ok(Arc::clone(found));
+                }
+                let source = |meaning: Meaning| match meaning.is_given() {
+                    true => Ok(Datum::Given(meaning)),
+                    false => self.inputs.get(&meaning).cloned().ok_or_else(|| {
+                        let what = meaning.in_words(&context.definitions.lookups);
+                        Unread::Wrong(ReplayError::Missing { what, cycle: first })
+                    }),
+                };
+                Ok(Written::known(self.labels.meanings(value).map(source).collect::<Result<_, _>>()?))
             }
         }
     }
@@ -285,24 +289,71 @@ struct Ready<'a> {
 }
 
 impl Ready<'_> {
-    fn compute(&self, meaning: &impl Meaning) -> Result<(), ReplayError> {
-        let datum = |(written, access): (&Arc<Written>, &Access)| {
-            written.datum.get().cloned().ok_or_else(|| nothing(self.placed, access))
-        };
-        let operands = self.operands.iter().zip(&self.placed.event.reads).map(datum);
-        let operands: Vec<Datum> = operands.collect::<Result<_, _>>()?;
-        for (written, datum) in self.results.iter().zip(meaning.compute(self.placed, &operands)?) {
+    fn compute(&self, execution: Computing<'_>) -> Result<(), ReplayError> {
+        let mut reads = Vec::with_capacity(self.operands.len());
+        for (written, access) in self.operands.iter().zip(&self.placed.event.reads) {
+            let content = written.content.get().ok_or_else(|| nothing(self.placed, access))?;
+            // Each thing that lies there is what the schedule says that it is, in that order.
+            let meanings = execution.labels.meanings(access.value.shifted(self.placed.shift));
+            reads.extend(meanings.zip(content.iter().cloned()));
+        }
+        let results = execution.results(self.placed, &Reads::new(reads))?;
+        for (written, content) in self.results.iter().zip(results) {
             // Nobody else writes it.
-            let _ = written.datum.set(datum);
+            let _ = written.content.set(content);
         }
         Ok(())
     }
 }
 
+/// What events are computed with.
+#[derive(Clone, Copy)]
+struct Computing<'a> {
+    schedule: &'a Schedule,
+    labels: &'a Labels,
+    context: &'a Context<'a>,
+}
+
+impl Computing<'_> {
+    /// The contents that an event writes.
+    fn results(&self, placed: Placed<'_>, reads: &Reads<Datum>) -> Result<Vec<Content>, ReplayError> {
+        let function = self.schedule.resources.kinds[usize::from(placed.event.op.kind.0)].function;
+        let meanings = |access: &Access| self.labels.meanings(access.value.shifted(placed.shift));
+        let wrong = |wrong: Wrong| wrong.at(placed.start);
+        if let (Function::Body(BodyUnit { merged: true, .. }), [first, second]) =
+            (function, placed.event.writes.as_slice())
+        {
+            let operands = meanings(first).chain(meanings(second)).map(|result| self.transformed(result, reads));
+            if let Some([one, other]) = operands.collect::<Option<Vec<_>>>().as_deref() {
+                let spectra = self.context.merged([one, other]).map_err(wrong)?;
+                return Ok(spectra.map(|spectrum| vec![spectrum]).into());
+            }
+        }
+        let define = |meaning| match meaning {
+            Meaning::Token { .. } => Ok(Datum::Given(meaning)),
+            meaning => self.context.definitions.define(self.context, function, reads, meaning),
+        };
+        let content = |access| meanings(access).map(define).collect::<Result<Content, Wrong>>();
+        placed.event.writes.iter().map(content).collect::<Result<_, _>>().map_err(wrong)
+    }
+
+    /// The digits that forward transform `result` is of, if it is one and they are read.
+    fn transformed(&self, result: Meaning, reads: &Reads<Datum>) -> Option<Datum> {
+        let Meaning::Body { value, lookup, iteration } = result else { return None };
+        let definitions = &self.context.definitions;
+        let body = definitions.body(definitions.lookups.of(lookup).0)?;
+        let op = body.ops.get(value.index().checked_sub(body.carried as usize)?)?;
+        let &[value] = op.operands.as_slice() else { return None };
+        (op.primitive == Primitive::ForwardTransform)
+            .then(|| reads.get(Meaning::Body { value, lookup, iteration }))
+            .flatten()
+    }
+}
+
 /// Events in the order of their last reads, and what they have left behind.
-struct Execution<'a, M> {
-    meaning: &'a M,
-    memories: Memories,
+struct Execution<'a> {
+    with: Computing<'a>,
+    memories: Memories<'a>,
     /// Events that have begun, by the cycle of their last read.
     reading: BinaryHeap<Reverse<(i64, u64)>>,
     begun: HashMap<u64, Placed<'a>>,
@@ -312,7 +363,7 @@ struct Execution<'a, M> {
     waiting: Vec<Ready<'a>>,
 }
 
-impl<'a, M: Meaning> Execution<'a, M> {
+impl<'a> Execution<'a> {
     fn begin(&mut self, number: u64, placed: Placed<'a>) {
         let read = placed.event.reads.iter().map(|access| i64::from(access.last)).max().unwrap_or(0);
         self.reading.push(Reverse((placed.start + read, number)));
@@ -345,10 +396,10 @@ impl<'a, M: Meaning> Execution<'a, M> {
     }
 
     fn read(&mut self, placed: Placed<'_>, access: &Access) -> Result<Arc<Written>, ReplayError> {
-        let mut found = self.memories.read(self.meaning, placed, access);
+        let mut found = self.memories.read(self.with.context, placed, access);
         if matches!(found, Err(Unread::NotComputed)) {
             self.compute()?;
-            found = self.memories.read(self.meaning, placed, access);
+            found = self.memories.read(self.with.context, placed, access);
         }
         found.map_err(|unread| match unread {
             Unread::Wrong(error) => error,
@@ -358,7 +409,7 @@ impl<'a, M: Meaning> Execution<'a, M> {
 
     /// The chain of an event with `operands`: that of the results that it waits for. Chains that meet in it become one.
     fn chain(&mut self, operands: &[Arc<Written>]) -> usize {
-        let waits = operands.iter().filter(|written| written.datum.get().is_none());
+        let waits = operands.iter().filter(|written| written.content.get().is_none());
         let of =
             |written: &Arc<Written>| written.event.checked_sub(self.computed).map(|index| self.waiting[index].chain);
         let chains: Vec<usize> = waits.filter_map(of).collect();
@@ -383,7 +434,7 @@ impl<'a, M: Meaning> Execution<'a, M> {
         let failed = |chain: Vec<(usize, Ready<'a>)>| {
             chain.into_iter().find_map(|(index, ready)| {
                 cancel::check();
-                Some((index, ready.compute(self.meaning).err()?))
+                Some((index, ready.compute(self.with).err()?))
             })
         };
         let first = chains.into_par_iter().filter_map(failed).min_by_key(|(index, _)| *index);
@@ -391,43 +442,26 @@ impl<'a, M: Meaning> Execution<'a, M> {
     }
 }
 
-/// Carries out `schedule` on `inputs`.
-///
-/// # Errors
-/// [`ReplayError`] of the first event that does not find its operands, or for an output that nobody stored.
-pub fn replay(
-    schedule: &Schedule,
-    meaning: &impl Meaning,
-    inputs: &BTreeMap<String, LweBatch<u32>>,
-    progress: &dyn Progress,
-) -> Result<Replay, ReplayError> {
-    let context = meaning.context();
-    let given = super::inputs(context.program, inputs).map(|(item, datum)| (meaning.name(item), datum));
-    let stored = carry_out(schedule, meaning, given, progress)?;
-    let named = |item| (meaning.name(item), stored.get(&meaning.name(item)));
-    let outputs = outputs(context.program, named)?;
-    Ok(Replay { outputs, saturations: context.primitives.saturations(), events: schedule.event_count() })
-}
-
-/// Carries out `schedule`, with `inputs` off the chip. What lies there at the end.
+/// Carries out `schedule`, with `inputs` off the chip. What lies there at the end, by what it stands for.
 ///
 /// # Errors
 /// [`ReplayError`] of the first event that does not find its operands.
-fn carry_out(
+pub(super) fn carry_out(
     schedule: &Schedule,
-    meaning: &impl Meaning,
-    inputs: impl Iterator<Item = (Value, Datum)>,
+    labels: &Labels,
+    context: &Context<'_>,
+    inputs: impl Iterator<Item = (Meaning, Datum)>,
     progress: &dyn Progress,
-) -> Result<HashMap<Value, Datum>, ReplayError> {
+) -> Result<HashMap<Meaning, Datum>, ReplayError> {
     let stores = schedule.resources.memories.iter().map(|memory| match memory.kind {
         MemoryKind::OnChip { .. } | MemoryKind::Lines(_) => Store::Addressed(Addressed::default()),
         MemoryKind::Wire { delay, .. } => Store::Wire(VecDeque::new(), i64::from(delay)),
         MemoryKind::OffChip | MemoryKind::Scoreboard => Store::ByValue,
     });
-    let by_value = inputs.map(|(value, datum)| (value, Written::known(datum))).collect();
-    let memories = Memories { stores: stores.collect(), by_value };
+    let memories = Memories { labels, stores: stores.collect(), by_value: HashMap::new(), inputs: inputs.collect() };
+    let with = Computing { schedule, labels, context };
     let (reading, begun, waiting) = (BinaryHeap::new(), HashMap::new(), Vec::with_capacity(WAITING));
-    let mut execution = Execution { meaning, memories, reading, begun, computed: 0, waiting };
+    let mut execution = Execution { with, memories, reading, begun, computed: 0, waiting };
     let total = schedule.event_count();
     for (number, placed) in (0u64..).zip(schedule.events()) {
         execution.finish(placed.start)?;
@@ -439,8 +473,13 @@ fn carry_out(
     execution.finish(i64::MAX)?;
     execution.compute()?;
     progress.update("replay", total, total);
-    let stored = execution.memories.by_value.into_iter();
-    Ok(stored.filter_map(|(value, written)| Some((value, written.datum.get()?.clone()))).collect())
+    let Memories { by_value, inputs, .. } = execution.memories;
+    let mut stored = inputs;
+    for (value, written) in by_value {
+        let content = written.content.get().into_iter().flatten().cloned();
+        stored.extend(labels.meanings(value).zip(content));
+    }
+    Ok(stored)
 }
 
 #[cfg(test)]
@@ -451,7 +490,7 @@ mod tests {
     use crate::engine::schedule::MemoryId;
 
     fn record(first: i64, order: Order, value: u32) -> Record {
-        Record { bytes: 16, first, last: first + 3, order, written: Written::known(Datum::torus(vec![value; 4])) }
+        Record { bytes: 16, first, last: first + 3, order, written: Written::known(vec![Datum::torus(vec![value; 4])]) }
     }
 
     fn read(first: i64, order: Order) -> Read {
@@ -459,8 +498,8 @@ mod tests {
     }
 
     fn found(memory: &Addressed, read: Read) -> Option<Vec<u32>> {
-        match memory.read(read).ok()?.datum.get()? {
-            Datum::Torus(values) => Some(values.to_vec()),
+        match memory.read(read).ok()?.content.get()?.as_slice() {
+            [Datum::Torus(values)] => Some(values.to_vec()),
             _ => None,
         }
     }
@@ -503,15 +542,17 @@ mod tests {
     #[test]
     fn stripes_of_one_key() {
         let mut memory = Addressed::default();
+        let key = |iteration| Meaning::Key { row: 0, column: 0, iteration };
         let stripe = |number| Record {
             bytes: 8,
-            written: Written::known(Datum::BootstrapKey(number, [(0, 0)].into())),
+            written: Written::known(vec![Datum::Given(key(number))]),
             ..record(0, Order::Any, 0)
         };
         memory.write(0, stripe(3));
         memory.write(8, stripe(3));
         let found = memory.read(read(9, Order::Any)).unwrap();
-        assert!(matches!(found.datum.get(), Some(Datum::BootstrapKey(3, _))));
+        let content = found.content.get().map(Vec::as_slice);
+        assert!(matches!(content, Some([Datum::Given(found)]) if *found == key(3)));
         memory.write(8, stripe(4));
         assert!(memory.read(read(9, Order::Any)).is_err());
     }

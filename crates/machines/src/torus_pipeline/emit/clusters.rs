@@ -1,17 +1,18 @@
 //! Events of the PBS clusters and of the key-switch clusters.
 
 use super::super::cluster::{IterationTimes, KEY_HOP, TileTimes};
-use super::super::software::{Epoch, bytes_of, core_rows};
+use super::super::software::{self, Epoch, bytes_of, core_rows};
 use super::super::streams::{Drain, Steps};
 use super::Emitter;
 use super::resources::Core;
 use crate::engine::schedule::{Access, ClassId, Emit, Event, KindId, OpRef, Order, Place, Resource, Shift, Value};
-use crate::torus::names::index;
+use crate::torus::iteration::Inverse;
+use crate::torus::labels::{Meaning, Rotation};
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::steady::Settled;
 use crate::torus::transfers::access;
 use crate::torus::workload::{Bootstraps, Item, Work};
-use polyfabric_program::tfhe::kernel::OpKind;
+use polyfabric_program::tfhe::kernel::{BodyValue, OpKind};
 
 /// One ciphertext on one core, in one iteration.
 struct Assignment<'a> {
@@ -20,7 +21,7 @@ struct Assignment<'a> {
     wave: u64,
     /// The buffer behind the multipliers that its sums are in.
     sums: u64,
-    operation: u32,
+    rotation: Rotation<'a>,
     iteration: u32,
 }
 
@@ -42,11 +43,13 @@ struct Sent<'a> {
 }
 
 impl Emitter<'_> {
-    /// Events of a loop's iterations, from `first` on: `one` adds those of an iteration, given its number, relative to `base`.
+    /// Events of a loop's iterations, each of which moves values on by `step`: `one` adds those of an iteration, given its number,
+    /// relative to `base`.
     fn iterations<T: Clone>(
         &mut self,
         settled: &Settled<T>,
         base: i64,
+        step: i64,
         start: impl Fn(&T) -> i64,
         one: impl Fn(&mut Self, usize, &T, i64),
     ) -> usize {
@@ -56,7 +59,7 @@ impl Emitter<'_> {
         let mut number = settled.prologue.len();
         if let Some(steady) = &settled.steady {
             let begin = start(&steady.pair[0]);
-            let shift = Shift::iterations(2);
+            let shift = Shift::iterations(2 * step);
             self.repeat(begin - base, steady.rounds as u64, steady.period as u64, shift, |emitter| {
                 one(emitter, number, &steady.pair[0], begin);
                 one(emitter, number + 1, &steady.pair[1], begin);
@@ -78,6 +81,7 @@ impl Emitter<'_> {
         let last = self.iterations(
             &rotation.iterations,
             base,
+            1,
             |times| times.key,
             |emitter, number, times, base| {
                 emitter.iteration(epoch, work, steps, number as u32, times, base);
@@ -95,8 +99,10 @@ impl Emitter<'_> {
     }
 
     /// The key of one step of an iteration.
-    fn key(&self, iteration: u32, step: usize) -> Value {
-        self.named(self.chip.classes.bootstrap_key, Value::NONE, iteration, step as u32)
+    fn key(&self, iteration: u32, steps: &Steps, step: usize) -> Value {
+        let columns = |row| (0..steps.polynomials).map(move |column| Meaning::Key { row, column, iteration });
+        let keys = steps.steps[step].rows.iter().flat_map(|row| columns(row.row));
+        self.labels.value(self.chip.classes.bootstrap_key, keys)
     }
 
     /// Bytes of the key of a step.
@@ -119,7 +125,7 @@ impl Emitter<'_> {
                 let past = first + self.key_bytes(steps, step);
                 let (begin, end) = (from.max(first), to.min(past));
                 if begin < end {
-                    let key = self.key(iteration, step);
+                    let key = self.key(iteration, steps, step);
                     let at = layout.keys.entry(u64::from(times.buffer)) + begin;
                     reads.push(access(self.chip.hbm, 0, end - begin, key, sent, Order::Any));
                     writes.push(access(self.chip.global, at, end - begin, key, arrival, Order::Any));
@@ -146,7 +152,8 @@ impl Emitter<'_> {
         times: &IterationTimes,
         base: i64,
     ) {
-        self.load_key(work.blind_rotation, number, steps, times, base);
+        let Some(rotation) = Rotation::new(self.program, &self.lookups, work.blind_rotation) else { return };
+        self.load_key(rotation.op, number, steps, times, base);
         let chip = self.chip.clone();
         for (wave, starts) in (0..).zip(&times.waves) {
             let (drains, sums) = (&times.drains[wave as usize], u64::from(times.sums[wave as usize]));
@@ -157,7 +164,7 @@ impl Emitter<'_> {
                     ciphertext,
                     wave,
                     sums,
-                    operation: work.blind_rotation,
+                    rotation,
                     iteration: number,
                 })
                 .collect();
@@ -179,7 +186,7 @@ impl Emitter<'_> {
         let c = self.timeline.steps;
         let bytes = self.key_bytes(steps, step);
         let Some(assignment) = assignments.first() else { return bytes };
-        let key = self.key(assignment.iteration, step);
+        let key = self.key(assignment.iteration, steps, step);
         let read = access(self.chip.global, at, bytes, key, (0, c.polynomial - 1), Order::Any);
         let out = (KEY_HOP - 1, KEY_HOP + c.polynomial - 2);
         let writes: Vec<Access> = assignments
@@ -188,7 +195,7 @@ impl Emitter<'_> {
             .collect();
         let kind = self.chip.kinds.multicast;
         let start = start + c.to_multiply() - KEY_HOP;
-        let (kernel_op, iteration) = (assignment.operation, assignment.iteration);
+        let (kernel_op, iteration) = (assignment.rotation.op, assignment.iteration);
         let op = OpRef { kind, kernel_op, body_op: step as u32, ciphertext: Value::NONE, iteration };
         self.sent(Sent { buses: &self.chip.key_buses.clone(), start, occupancy: c.polynomial, op }, &[read], writes);
         bytes
@@ -205,8 +212,9 @@ impl Emitter<'_> {
     ) -> Access {
         let sizes = self.tasks.layout.sizes;
         let at = self.tasks.layout.resident.entry(assignment.wave) + u64::from(polynomial) * sizes.polynomial;
-        let name = index(assignment.operation, polynomial as usize);
-        let value = self.named(self.chip.classes.accumulator, assignment.ciphertext, iteration, name);
+        let lookup = assignment.rotation.first + assignment.ciphertext;
+        let meaning = Meaning::Body { value: BodyValue(polynomial), lookup, iteration };
+        let value = self.labels.value(self.chip.classes.accumulator, [meaning]);
         access(assignment.core.local, at, sizes.polynomial, value, span, order)
     }
 
@@ -219,14 +227,21 @@ impl Emitter<'_> {
         (work, parts): (u64, u64),
         (reads, writes): (Vec<Access>, Vec<Access>),
     ) {
-        let (kernel_op, ciphertext, iteration) = (assignment.operation, assignment.ciphertext, assignment.iteration);
+        let (kernel_op, ciphertext, iteration) = (assignment.rotation.op, assignment.ciphertext, assignment.iteration);
         let op = OpRef { kind, kernel_op, body_op: number as u32, ciphertext, iteration };
         self.push(&Action { resource, start, occupancy, work, parts: parts as u32 }, op, reads, writes);
     }
 
-    /// A value of `assignment`'s iteration that is number `number` of its class.
-    fn of_assignment(&self, assignment: &Assignment<'_>, class: ClassId, number: usize) -> Value {
-        self.named(class, assignment.ciphertext, assignment.iteration, index(assignment.operation, number))
+    /// Values of the body in `assignment`'s iteration, side by side.
+    fn values(
+        &self,
+        assignment: &Assignment<'_>,
+        class: ClassId,
+        values: impl IntoIterator<Item = BodyValue>,
+    ) -> Value {
+        let (lookup, iteration) = (assignment.rotation.first + assignment.ciphertext, assignment.iteration);
+        let meanings = values.into_iter().map(|value| Meaning::Body { value, lookup, iteration });
+        self.labels.value(class, meanings)
     }
 
     /// From the rotator to the multipliers.
@@ -243,7 +258,10 @@ impl Emitter<'_> {
         // The decomposer's buffer holds the polynomials of as many steps as take their digits.
         let held = |emitter: &Self, polynomial: u32, span| {
             let at = u64::from(polynomial % steps.held) * sizes.polynomial;
-            let value = emitter.of_assignment(assignment, classes.rotated, polynomial as usize);
+            let mut rows = steps.steps.iter().flat_map(|step| &step.rows);
+            let row = rows.find(|row| row.polynomial == polynomial);
+            let rotated = row.map(|row| assignment.rotation.rotated(row.operation));
+            let value = emitter.values(assignment, classes.rotated, rotated);
             access(core.rotated, at, sizes.polynomial, value, span, Order::Stream)
         };
         if !step.rotates.is_empty() {
@@ -253,8 +271,7 @@ impl Emitter<'_> {
                 pointers.bytes *= 2;
                 reads.push(pointers);
             }
-            let name = index(assignment.operation, 0);
-            let amounts = self.named(classes.rotations, assignment.ciphertext, Value::NONE, name);
+            let amounts = self.amounts(assignment.rotation.op, assignment.ciphertext);
             let at = self.tasks.layout.rotations(assignment.wave);
             let mut amounts = access(core.local, at, sizes.rotations, amounts, (0, 0), Order::Any);
             amounts.bytes = COEFFICIENT_BYTES;
@@ -266,9 +283,11 @@ impl Emitter<'_> {
             self.on_unit(assignment, unit, occupied(start - c.rotate), work, (reads, writes));
         }
         let stream = |memory, bytes, value, span| access(memory, 0, bytes, value, span, Order::Stream);
-        let digits = self.of_assignment(assignment, classes.digits, number);
+        let rotation = assignment.rotation;
+        let operations = || step.rows.iter().map(|row| row.operation);
+        let digits = self.values(assignment, classes.digits, operations().map(|op| rotation.digits(op)));
         let digits = |span| stream(core.digits, rows * sizes.polynomial, digits, span);
-        let spectrum = self.of_assignment(assignment, classes.spectrum, number);
+        let spectrum = self.values(assignment, classes.spectrum, operations().map(|op| rotation.result(op)));
         let spectrum = |span| stream(core.spectrum, rows * sizes.spectrum, spectrum, span);
 
         let reads = step.polynomials().into_iter().map(|polynomial| held(self, polynomial, span)).collect();
@@ -280,7 +299,7 @@ impl Emitter<'_> {
         let moved = (vec![digits(span)], vec![spectrum(out(c.forward))]);
         self.on_unit(assignment, unit, occupied(start + c.decompose), (points * rows, rows), moved);
 
-        let key = self.key(assignment.iteration, number);
+        let key = self.key(assignment.iteration, steps, number);
         let key = access(core.key, 0, rows * columns * sizes.spectrum, key, span, Order::Stream);
         let mut reads = vec![spectrum(span), key];
         let before = number.checked_sub(1).filter(|_| self.machine.accumulates);
@@ -304,7 +323,9 @@ impl Emitter<'_> {
     /// Sums of all columns up to step `step`, in the first buffer behind the multipliers.
     fn running(&self, assignment: &Assignment<'_>, steps: &Steps, step: usize, span: (i64, i64)) -> Access {
         let bytes = u64::from(steps.polynomials) * self.tasks.layout.sizes.spectrum;
-        let value = self.of_assignment(assignment, self.chip.classes.running, step);
+        let last = steps.steps[step].rows.last().map_or(0, |row| row.row);
+        let sums = (0..steps.polynomials).map(|column| assignment.rotation.product(last, column));
+        let value = self.values(assignment, self.chip.classes.running, sums);
         access(assignment.core.sum, 0, bytes, value, span, Order::Stream)
     }
 
@@ -318,7 +339,8 @@ impl Emitter<'_> {
             }
             _ => 0,
         };
-        let value = self.of_assignment(assignment, self.chip.classes.sum, drain);
+        let sums = inverses.iter().map(|inverse| assignment.rotation.sum(inverse.operation));
+        let value = self.values(assignment, self.chip.classes.sum, sums);
         access(assignment.core.sum, at, inverses.len() as u64 * spectrum, value, span, Order::Stream)
     }
 
@@ -331,7 +353,8 @@ impl Emitter<'_> {
         let columns = inverses.len() as u64;
         let span = (0, c.drain - 1);
         let out = |latency: i64| (latency - 1, latency + c.drain - 2);
-        let product = self.of_assignment(assignment, classes.product, number);
+        let products = inverses.iter().map(|inverse| assignment.rotation.result(inverse.operation));
+        let product = self.values(assignment, classes.product, products);
         let product = |span| access(core.product, 0, columns * sizes.polynomial, product, span, Order::Stream);
         let moved = (vec![self.sum(assignment, steps, number, span)], vec![product(out(c.backward))]);
         let work = (sizes.ring_degree / 2 * columns, columns);
@@ -343,8 +366,10 @@ impl Emitter<'_> {
             let column = inverse.column;
             let partial = |emitter: &Self, taken: usize, span| {
                 let at = u64::from(column) * sizes.polynomial;
-                let number = taken * steps.polynomials as usize + column as usize;
-                let value = emitter.of_assignment(assignment, classes.partial, number);
+                let of_column = |inverse: &&Inverse| inverse.column == column;
+                let inverse = steps.drains.iter().flat_map(|drain| &drain.inverses).filter(of_column).nth(taken);
+                let added = inverse.map(|inverse| assignment.rotation.added(inverse.operation));
+                let value = emitter.values(assignment, classes.partial, added);
                 access(core.sums, at, sizes.polynomial, value, span, Order::Stream)
             };
             let (last, order) = steps.order(number, column);
@@ -371,11 +396,12 @@ impl Emitter<'_> {
         let layout = self.tasks.layout;
         let sizes = layout.sizes;
         let kind = self.chip.kinds.extract;
+        let Some(rotation) = Rotation::new(self.program, &self.lookups, work.blind_rotation) else { return };
         let chip = self.chip.clone();
         for (core, ciphertext) in self.assignments(epoch, wave) {
             let core = &chip.cores[core];
             let iteration = sizes.lwe_dimension as u32;
-            let assignment = Assignment { core, ciphertext, wave, sums: 0, operation: work.blind_rotation, iteration };
+            let assignment = Assignment { core, ciphertext, wave, sums: 0, rotation, iteration };
             let mut reads = Vec::new();
             for polynomial in 0..sizes.polynomials as u32 {
                 let mut read =
@@ -404,6 +430,7 @@ impl Emitter<'_> {
         let last = self.iterations(
             &switch.tiles,
             base,
+            self.tasks.layout.tile_elements as i64,
             |times| times.load.min(times.switch),
             |e, n, t, b| {
                 one(e, n, t, b, false);
@@ -425,15 +452,12 @@ impl Emitter<'_> {
         let operation = results[epoch.first as usize].op;
         let digits = layout.tile_elements * sizes.key_switch_levels;
         let tile_bytes = digits * sizes.small;
-        let key = self.named(self.chip.classes.switch_key, Value::NONE, number, Value::NONE);
+        let length = layout.tile_elements as u32;
+        let done = number * length;
+        let key = self.labels.value(self.chip.classes.switch_key, [Meaning::SwitchKey { from: done, length }]);
         let at = layout.tiles.entry(u64::from(times.buffer));
-        let op = |kind, ciphertext| OpRef {
-            kind,
-            kernel_op: operation,
-            body_op: Value::NONE,
-            ciphertext,
-            iteration: number,
-        };
+        let op =
+            |kind, ciphertext| OpRef { kind, kernel_op: operation, body_op: Value::NONE, ciphertext, iteration: done };
         let channels = self.machine.switch_channels;
         let stripe = tile_bytes.div_ceil(channels);
         for index in 0..channels {
@@ -473,13 +497,16 @@ impl Emitter<'_> {
                     access(core.local, layout.large.entry(wave), sizes.large, self.lwe(item), span, Order::Any);
                 source.bytes = layout.tile_elements * COEFFICIENT_BYTES;
                 reads.push(source);
-                let sum = |taken: u32| self.named(chip.classes.switch_sum, element, taken, index(operation, 0));
+                let sum = |done| {
+                    let meaning = Meaning::SwitchSum { op: operation, element, done };
+                    self.labels.value(chip.classes.switch_sum, [meaning])
+                };
                 let place =
                     |value, span| access(core.local, layout.sums.entry(wave), sizes.small, value, span, Order::Stream);
                 if number > 0 {
-                    reads.push(place(sum(number), span));
+                    reads.push(place(sum(done), span));
                 }
-                let value = if last { self.lwe(results[element as usize]) } else { sum(number + 1) };
+                let value = if last { self.lwe(results[element as usize]) } else { sum(done + length) };
                 writes.push(place(value, late));
             }
             if count > 0 {
@@ -530,6 +557,9 @@ impl Emitter<'_> {
         let pass = task.wave as u32;
         let op =
             |kind, ciphertext| OpRef { kind, kernel_op: layer.op, body_op: Value::NONE, ciphertext, iteration: pass };
+        let mut earlier = tasks.tasks[epoch.tasks.start as usize..index_of as usize].iter().rev();
+        let before = earlier.find(|task| task.action == software::Action::Linear);
+        let before = before.map_or(0, |task| task.columns.end);
         let at = layout.operands.entry(task.entry);
         let operands: Vec<Access> = (0..)
             .zip(&layer.sources[task.columns.clone()])
@@ -544,7 +574,9 @@ impl Emitter<'_> {
             let served =
                 (0..self.machine.cores).filter(|&core| !core_rows(self.machine, rows.clone(), core).is_empty());
             let served = served.count();
-            let value = self.named(self.chip.classes.operands, Value::NONE, pass, index(layer.op, 0));
+            let meanings = layer.sources[task.columns.clone()].iter();
+            let meanings = meanings.map(|item| Meaning::Lwe { op: item.op, element: item.element });
+            let value = self.labels.value(self.chip.classes.operands, meanings);
             let op = op(self.chip.kinds.multicast_switch, Value::NONE);
             wire = Some(self.bus((start, occupancy), operands, value, served, op));
         }
@@ -559,15 +591,18 @@ impl Emitter<'_> {
             let mut reads: Vec<Access> = wire.map(own).into_iter().collect();
             let mut writes = Vec::new();
             for (number, row) in (0..).zip(mine.clone()) {
-                let sum = |taken: u32| self.named(chip.classes.linear_sum, row as u32, taken, index(layer.op, 0));
+                let sum = |done: usize| {
+                    let meaning = Meaning::LinearSum { op: layer.op, row: row as u32, done: done as u32 };
+                    self.labels.value(chip.classes.linear_sum, [meaning])
+                };
                 let place = |value, span| {
                     access(core.local, layout.linear.offset + number * bytes, bytes, value, span, Order::Stream)
                 };
                 if !task.ends.0 {
-                    reads.push(place(sum(pass), span));
+                    reads.push(place(sum(before), span));
                 }
                 let result = Item { op: layer.op, element: row as u32 };
-                let value = if task.ends.1 { self.lwe(result) } else { sum(pass + 1) };
+                let value = if task.ends.1 { self.lwe(result) } else { sum(task.columns.end) };
                 writes.push(place(value, late));
             }
             // Only weights are work, and biases in a pass of their own; the cluster passes all columns of the block.

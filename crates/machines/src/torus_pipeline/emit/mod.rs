@@ -7,10 +7,10 @@ mod transfers;
 use super::hardware::Timeline;
 use super::machine::Pipeline;
 use super::software::{Action, Epoch, Tasks};
-use crate::engine::schedule::{ClassId, Emit, Schedule, ScheduleBuilder, Value};
+use crate::engine::schedule::{Emit, Schedule, ScheduleBuilder, Value};
 use crate::torus::channels::Part;
 use crate::torus::groups::EmitGroups;
-use crate::torus::names::ciphertext;
+use crate::torus::labels::{Labeler, Labels, Lookups, Meaning};
 use crate::torus::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use resources::Chip;
@@ -22,22 +22,25 @@ pub(crate) struct Emitter<'a> {
     timeline: &'a Timeline,
     chip: Chip,
     builder: ScheduleBuilder,
+    labels: Labeler,
+    lookups: Lookups,
 }
 
-/// The schedule of `tasks` as `timeline` ran them.
+/// The schedule of `tasks` as `timeline` ran them, and what its values stand for.
 pub(crate) fn emit(
     machine: &Pipeline,
     program: &KernelProgram,
     tasks: &Tasks,
     timeline: &Timeline,
-) -> (Schedule, Chip) {
+) -> (Schedule, Labels, Chip) {
     let mut builder = ScheduleBuilder::new();
     let chip = Chip::declare(&mut builder, machine, &program.parameters);
-    let mut emitter = Emitter { machine, program, tasks, timeline, chip, builder };
+    let (labels, lookups) = (Labeler::default(), Lookups::new(program));
+    let mut emitter = Emitter { machine, program, tasks, timeline, chip, builder, labels, lookups };
     for epochs in tasks.epochs.chunk_by(|one, next| one.work == next.work) {
         emitter.groups(epochs, |emitter, one, other| emitter.alike(&epochs[one], &epochs[other]));
     }
-    (emitter.builder.finish(), emitter.chip)
+    (emitter.builder.finish(), emitter.labels.finish(), emitter.chip)
 }
 
 impl Emit for Emitter<'_> {
@@ -111,13 +114,14 @@ impl Emitter<'_> {
             && switch(one) == switch(other)
     }
 
-    /// Name of an LWE ciphertext.
     fn lwe(&self, item: Item) -> Value {
-        ciphertext(self.program, self.chip.classes.ciphertexts(), item)
+        self.labels.ciphertext(self.program, self.chip.classes.ciphertexts(), item)
     }
 
-    fn named(&self, class: ClassId, ciphertext: u32, iteration: u32, index: u32) -> Value {
-        Value { class, ciphertext, iteration, index }
+    /// Rotation amounts of element `element` of blind rotation `operation`.
+    fn amounts(&self, operation: u32, element: u32) -> Value {
+        let lookup = self.lookups.first(operation) + element;
+        self.labels.value(self.chip.classes.rotations, [Meaning::Amounts { lookup }])
     }
 
     /// Elements of a wave with the cores that they are on.

@@ -3,6 +3,7 @@
 use super::super::cluster::{KEY_HOP, SUM_BUFFERS};
 use super::super::hardware::link_latency;
 use super::super::machine::{Pipeline, Stages, StepCycles};
+use crate::engine::function::{Function, Step};
 use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
@@ -68,7 +69,7 @@ pub struct Kinds {
 /// Value classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
-    /// LWE ciphertext of an input: `index` is its operation, `ciphertext` its element.
+    /// LWE ciphertext of an input.
     pub input: ClassId,
     /// LWE ciphertext of any other operation.
     pub lwe: ClassId,
@@ -90,17 +91,17 @@ pub struct Classes {
     pub product: ClassId,
     /// Sum of a column over drains.
     pub partial: ClassId,
-    /// Sum of a key switch: `iteration` counts its tiles.
+    /// Sum of a key switch.
     pub switch_sum: ClassId,
-    /// Sum of a linear layer: `iteration` counts its passes.
+    /// Sum of a linear layer.
     pub linear_sum: ClassId,
     /// Bootstrapping key of one step of an iteration.
     pub bootstrap_key: ClassId,
-    /// Tile of the key-switch key: `iteration` is its number.
+    /// Tile of the key-switch key.
     pub switch_key: ClassId,
     /// Test polynomial.
     pub table: ClassId,
-    /// Operands of a pass of a linear layer, side by side: `iteration` is its number.
+    /// Operands of a pass of a linear layer, side by side.
     pub operands: ClassId,
 }
 
@@ -171,7 +172,7 @@ impl Kinds {
         let rate = machine.link as f64;
         let memory = machine.memory_latency;
         let switch = after(steps.switch);
-        Self {
+        let kinds = Self {
             rotate: b.kind_in_parts(
                 "rotate and subtract",
                 "rotator",
@@ -221,7 +222,23 @@ impl Kinds {
             switch_key: b.kind("key-switch key", "hbm.switch", 1.0, memory),
             multicast: b.kind("multicast key", "key_bus", machine.key_bus as f64, (KEY_HOP - 1) as u64),
             multicast_switch: b.kind("multicast tile", "switch_bus", machine.switch_bus as f64, (KEY_HOP - 1) as u64),
+        };
+        for (kind, function) in [
+            (kinds.rotate, Function::body(&[Step::Rotate, Step::Subtract])),
+            (kinds.decompose, Function::body(&[Step::Digit])),
+            (kinds.forward, Function::body(&[Step::ForwardTransform])),
+            (kinds.multiply, Function::body(&[Step::Multiply])),
+            (kinds.inverse, Function::body(&[Step::InverseTransform])),
+            (kinds.accumulate, Function::body(&[Step::Add])),
+            (kinds.extract, Function::SampleExtract),
+            (kinds.key_switch, Function::KeySwitch),
+            (kinds.linear, Function::Linear),
+            (kinds.modulus_switch, Function::ModulusSwitch),
+            (kinds.load_accumulators, Function::Initialise),
+        ] {
+            b.does(kind, function);
         }
+        kinds
     }
 }
 

@@ -4,10 +4,11 @@ use super::super::hardware::link_latency;
 use super::super::software::{Action, Epoch, Task, bytes_of, core_rows};
 use super::Emitter;
 use crate::engine::schedule::{Access, Event, KindId, MemoryId, OpRef, Order, Resource, Value};
-use crate::torus::names::index;
+use crate::torus::labels::Meaning;
 use crate::torus::sizes::COEFFICIENT_BYTES;
 use crate::torus::transfers::{Piece, access, between, part_of};
 use crate::torus::workload::{Item, Work, distinct};
+use polyfabric_program::tfhe::kernel::BodyValue;
 
 /// What an event reads and writes.
 struct Moves {
@@ -39,7 +40,7 @@ impl Emitter<'_> {
     }
 
     fn table(&self, table: u32) -> Value {
-        self.named(self.chip.classes.table, Value::NONE, Value::NONE, table)
+        self.labels.value(self.chip.classes.table, [Meaning::Table { index: table }])
     }
 
     /// The tables of an epoch, with their places in the entry of the global scratchpad.
@@ -137,7 +138,8 @@ impl Emitter<'_> {
         let chip = self.chip.clone();
         for (c, element) in self.assignments(epoch, task.wave) {
             let core = &chip.cores[c];
-            let amounts = self.named(chip.classes.rotations, element, Value::NONE, index(work.blind_rotation, 0));
+            let lookup = self.lookups.first(work.blind_rotation) + element;
+            let amounts = self.amounts(work.blind_rotation, element);
             let at = layout.rotations(task.wave);
             let cycles = sizes.small.div_ceil(self.machine.link) as i64;
             let (span, late) = self.admission(cycles);
@@ -161,8 +163,8 @@ impl Emitter<'_> {
             body.bytes = COEFFICIENT_BYTES;
             reads.push(body);
             let polynomials = (0..sizes.polynomials).map(|polynomial| {
-                let name = index(work.blind_rotation, polynomial as usize);
-                let value = self.named(chip.classes.accumulator, element, 0, name);
+                let meaning = Meaning::Body { value: BodyValue(polynomial as u32), lookup, iteration: 0 };
+                let value = self.labels.value(chip.classes.accumulator, [meaning]);
                 let at = layout.resident.entry(task.wave) + polynomial * sizes.polynomial;
                 access(core.local, at, sizes.polynomial, value, (late.0 + 1, late.1 + 1), Order::Any)
             });

@@ -1,0 +1,72 @@
+//! Definitions in terms of work: what each costs its unit, given that what is read costs nothing.
+
+use crate::torus::definition::{Domain, SwitchPart, Undefined, yielded};
+use polyfabric_program::tfhe::kernel::{Body, BodyType, BodyValue, KernelProgram, Primitive};
+
+/// Elements that units take up. In a body, a value is the number of products with the key that it takes.
+pub(super) struct Work<'a> {
+    pub program: &'a KernelProgram,
+}
+
+impl Work<'_> {
+    /// Mask elements and body of a ciphertext under the small key.
+    pub fn small(&self) -> u64 {
+        self.program.parameters.lwe_dimension().get() as u64 + 1
+    }
+
+    /// Mask elements of a ciphertext under the large key.
+    pub fn large(&self) -> u64 {
+        self.program.parameters.large_lwe_dimension().get() as u64
+    }
+
+    /// Work of a key switch over so many mask elements: digits, and the products of each with a ciphertext of the key.
+    pub fn switch(&self, body: &Body, elements: u64) -> u64 {
+        elements * levels(body) * (1 + self.small())
+    }
+
+    /// Elements that a unit takes up to make a value of `body`: coefficients, or points of the folded transform.
+    pub fn of_body(&self, body: &Body, value: BodyValue, iteration: u32) -> u64 {
+        let degree = self.program.parameters.ring_degree().get() as u64;
+        let Some((value, _)) = yielded(body, value, iteration) else { return degree };
+        let op = value.index().checked_sub(body.carried as usize).map(|index| body.ops[index].primitive);
+        match (op, body.value_type(value)) {
+            (Some(Primitive::InverseTransform), _) | (_, BodyType::Spectrum | BodyType::Product) => degree / 2,
+            _ => degree,
+        }
+    }
+}
+
+/// Levels of the key of a key switch.
+pub(super) fn levels(body: &Body) -> u64 {
+    body.ops.iter().filter(|op| matches!(op.primitive, Primitive::MaskDigit { .. })).count() as u64
+}
+
+impl Domain for Work<'_> {
+    type Value = u64;
+    type Error = Undefined;
+
+    fn primitive(&self, primitive: Primitive, _iteration: u32, operands: &[u64]) -> Result<u64, Undefined> {
+        let product = matches!(primitive, Primitive::Multiply { .. } | Primitive::MultiplyAccumulate { .. });
+        Ok(operands.iter().sum::<u64>() + u64::from(product))
+    }
+
+    fn initial(&self, _table: u64, _amounts: u64, _polynomial: u32) -> Result<u64, Undefined> {
+        Ok(0)
+    }
+
+    fn modulus_switch(&self, _ciphertext: u64) -> Result<u64, Undefined> {
+        Ok(self.small())
+    }
+
+    fn sample_extract(&self, _accumulator: &[u64]) -> Result<u64, Undefined> {
+        Ok(self.large() + 1)
+    }
+
+    fn key_switch(&self, _source: u64, _key: u64, _sum: Option<u64>, of: SwitchPart<'_>) -> Result<u64, Undefined> {
+        Ok(self.switch(of.body, u64::from(of.elements)))
+    }
+
+    fn linear(&self, _sum: Option<u64>, terms: &[(i32, u64)], length: u32, _bias: u64) -> Result<u64, Undefined> {
+        Ok(terms.len() as u64 * u64::from(length))
+    }
+}

@@ -1,0 +1,64 @@
+//! What a kind of operation may compute. The machine file decides it, as it decides rates and latencies, so a schedule cannot claim
+//! more for its units.
+
+/// A primitive operation of a blind rotation's body, whatever its row or level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Rotation by an amount of the ciphertext.
+    Rotate,
+    /// Difference of two polynomials.
+    Subtract,
+    /// Digits of one gadget level.
+    Digit,
+    /// Digits to the transform domain.
+    ForwardTransform,
+    /// Product with a key polynomial, added to others in the transform domain or not.
+    Multiply,
+    /// Back to torus coefficients.
+    InverseTransform,
+    /// Sum of two polynomials.
+    Add,
+    /// Any other: no machine has it yet.
+    Other,
+}
+
+/// What operations of one kind may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// Move values: a value that is written was read. Work counts elements of `element_bytes` bytes that are read; on a channel, bytes.
+    Move { element_bytes: u64 },
+    /// Steps of a blind rotation's body.
+    Body(BodyUnit),
+    /// The accumulators before the first iteration, from test polynomials and rotation amounts, which move on with them. Work counts
+    /// bytes that are written.
+    Initialise,
+    /// Ciphertexts to rotation amounts.
+    ModulusSwitch,
+    /// Accumulators after the last iteration to ciphertexts.
+    SampleExtract,
+    /// Key switches, or parts of them.
+    KeySwitch,
+    /// Linear layers, or parts of them.
+    Linear,
+}
+
+/// A unit of a blind rotation's data path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BodyUnit {
+    /// Steps that it can do, one after the other.
+    pub steps: &'static [Step],
+    /// Whether it reads twiddle factors from a memory of the schedule.
+    pub twiddles: bool,
+    /// Whether two forward transforms pass it as the real and the imaginary part of one complex transform, in that arithmetic.
+    pub merged: bool,
+}
+
+impl Function {
+    /// Moves bytes.
+    pub const MOVE: Self = Self::Move { element_bytes: 1 };
+
+    /// A unit of a blind rotation's data path that does `steps`.
+    pub const fn body(steps: &'static [Step]) -> Self {
+        Self::Body(BodyUnit { steps, twiddles: false, merged: false })
+    }
+}

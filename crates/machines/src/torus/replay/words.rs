@@ -1,0 +1,193 @@
+//! Definitions carried out on polynomials, in the machine's arithmetic.
+
+use super::{Context, ReplayError};
+use crate::torus::definition::{Domain, SwitchPart, Undefined};
+use crate::torus::labels::Meaning;
+use polyfabric_kernels::Torus;
+use polyfabric_program::tfhe::kernel::Primitive;
+use polyfabric_runtime::tfhe::interpreter::Spectrum;
+use std::sync::Arc;
+
+/// What lies at a place, or one of several things that lie there side by side.
+#[derive(Clone, Debug)]
+pub enum Datum {
+    /// Torus coefficients, or an LWE ciphertext.
+    Torus(Arc<Vec<u32>>),
+    /// Digits of a polynomial.
+    Digits(Arc<Vec<i32>>),
+    /// A polynomial in the transform domain.
+    Spectrum(Arc<Spectrum<u32>>),
+    /// Rotation amounts.
+    Amounts(Arc<Vec<u32>>),
+    /// A key, a constant or a token, by what it stands for.
+    Given(Meaning),
+}
+
+impl Datum {
+    /// Torus coefficients.
+    pub fn torus(values: Vec<u32>) -> Self {
+        Self::Torus(Arc::new(values))
+    }
+
+    /// What it is, for messages.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Torus(_) => "torus elements",
+            Self::Digits(_) => "digits",
+            Self::Spectrum(_) => "a spectrum",
+            Self::Amounts(_) => "rotation amounts",
+            Self::Given(_) => "a key or a constant",
+        }
+    }
+}
+
+/// Why an event does not compute what it writes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wrong {
+    /// By the program it is not defined by what the event reads.
+    Undefined(Undefined),
+    /// An operand is something else than the operation takes.
+    Operand { expected: &'static str, found: &'static str },
+}
+
+impl From<Undefined> for Wrong {
+    fn from(undefined: Undefined) -> Self {
+        Self::Undefined(undefined)
+    }
+}
+
+impl Wrong {
+    /// The error of an event that starts in cycle `cycle`.
+    pub fn at(self, cycle: i64) -> ReplayError {
+        match self {
+            Self::Undefined(undefined) => ReplayError::Undefined { cycle, undefined },
+            Self::Operand { expected, found } => ReplayError::Kind { cycle, expected, found },
+        }
+    }
+}
+
+macro_rules! takes {
+    ($(#[$doc:meta] $name:ident: $variant:ident -> $result:ty, $expected:literal;)*) => {
+        $(
+            #[$doc]
+            fn $name(datum: &Datum) -> Result<&$result, Wrong> {
+                match datum {
+                    Datum::$variant(found) => Ok(found),
+                    other => Err(Wrong::Operand { expected: $expected, found: other.name() }),
+                }
+            }
+        )*
+    };
+}
+
+takes! {
+    /// Torus elements.
+    torus: Torus -> Arc<Vec<u32>>, "torus elements";
+    /// Digits.
+    digits: Digits -> Arc<Vec<i32>>, "digits";
+    /// A polynomial in the transform domain.
+    spectrum: Spectrum -> Arc<Spectrum<u32>>, "a spectrum";
+    /// Rotation amounts.
+    amounts: Amounts -> Arc<Vec<u32>>, "rotation amounts";
+    /// A key or a constant.
+    given: Given -> Meaning, "a key or a constant";
+}
+
+impl Context<'_> {
+    /// Spectra of two polynomials of digits that pass one complex transform.
+    ///
+    /// # Errors
+    /// [`Wrong`] if they are no digits.
+    pub fn merged(&self, pair: [&Datum; 2]) -> Result<[Datum; 2], Wrong> {
+        let [first, second] = pair.map(digits);
+        let spectra = self.primitives.forward_merged([first?, second?]);
+        Ok(spectra.map(|spectrum| Datum::Spectrum(Arc::new(spectrum))))
+    }
+}
+
+impl Domain for Context<'_> {
+    type Value = Datum;
+    type Error = Wrong;
+
+    fn primitive(&self, primitive: Primitive, iteration: u32, operands: &[Datum]) -> Result<Datum, Wrong> {
+        let p = &self.primitives;
+        let of_spectrum = |spectrum| Datum::Spectrum(Arc::new(spectrum));
+        // The polynomial of the key is the one that lies at the place.
+        let key = |datum: &Datum| match *given(datum)? {
+            Meaning::Key { row, column, iteration } => Ok((iteration as usize, row, column)),
+            _ => Err(Wrong::Operand { expected: "bootstrapping key", found: "another key or constant" }),
+        };
+        Ok(match (primitive, operands) {
+            (Primitive::Rotate, [polynomial, by]) => {
+                let amount = amounts(by)?.get(iteration as usize).copied().unwrap_or(0);
+                Datum::torus(p.rotate(torus(polynomial)?, amount))
+            }
+            (Primitive::Subtract, [a, b]) => Datum::torus(p.subtract(torus(a)?, torus(b)?)),
+            (Primitive::Add, [a, b]) => Datum::torus(p.add(torus(a)?, torus(b)?)),
+            (Primitive::Digit { level }, [polynomial]) => Datum::Digits(Arc::new(p.digit(torus(polynomial)?, level))),
+            (Primitive::ForwardTransform, [of]) => of_spectrum(p.forward(digits(of)?)),
+            (Primitive::Multiply { .. }, [of, by]) => {
+                let (iteration, row, column) = key(by)?;
+                of_spectrum(p.multiply(spectrum(of)?, iteration, row, column))
+            }
+            (Primitive::MultiplyAccumulate { .. }, [sum, of, by]) => {
+                let (iteration, row, column) = key(by)?;
+                let sum = Spectrum::clone(spectrum(sum)?);
+                of_spectrum(p.multiply_accumulate(sum, spectrum(of)?, iteration, row, column))
+            }
+            (Primitive::InverseTransform, [of]) => Datum::torus(p.inverse(Spectrum::clone(spectrum(of)?))),
+            _ => return Err(Undefined::Other.into()),
+        })
+    }
+
+    fn initial(&self, table: Datum, by: Datum, polynomial: u32) -> Result<Datum, Wrong> {
+        let Meaning::Table { index } = *given(&table)? else {
+            return Err(Wrong::Operand { expected: "a test polynomial", found: "another key or constant" });
+        };
+        let body = amounts(&by)?.last().copied().unwrap_or(0);
+        let accumulator = self.primitives.initial_accumulator(body, &self.tables[index as usize]);
+        accumulator.into_iter().nth(polynomial as usize).map(Datum::torus).ok_or(Undefined::Other.into())
+    }
+
+    fn modulus_switch(&self, ciphertext: Datum) -> Result<Datum, Wrong> {
+        Ok(Datum::Amounts(Arc::new(self.primitives.modulus_switch(torus(&ciphertext)?))))
+    }
+
+    fn sample_extract(&self, accumulator: &[Datum]) -> Result<Datum, Wrong> {
+        let polynomials = accumulator.iter().map(|datum| Ok(torus(datum)?.to_vec()));
+        Ok(Datum::torus(self.primitives.sample_extract(&polynomials.collect::<Result<Vec<_>, Wrong>>()?)))
+    }
+
+    fn key_switch(&self, source: Datum, key: Datum, sum: Option<Datum>, _: SwitchPart<'_>) -> Result<Datum, Wrong> {
+        let Meaning::SwitchKey { from, length } = *given(&key)? else {
+            return Err(Wrong::Operand { expected: "key-switch key", found: "another key or constant" });
+        };
+        let source = torus(&source)?;
+        let mut sum = match &sum {
+            Some(sum) => torus(sum)?.to_vec(),
+            None => self.primitives.initial_switched(source.last().copied().unwrap_or(0)),
+        };
+        let levels = self.program.parameters.key_switch_gadget().map_or(0, |gadget| gadget.levels);
+        let elements = (from as usize..).zip(source.iter().skip(from as usize).take(length as usize));
+        for (element, &value) in elements {
+            for level in 0..levels {
+                let digit = self.primitives.mask_digit(value, level);
+                sum = self.primitives.subtract_key_product(sum, digit, element, level);
+            }
+        }
+        Ok(Datum::torus(sum))
+    }
+
+    fn linear(&self, sum: Option<Datum>, terms: &[(i32, Datum)], length: u32, bias: u64) -> Result<Datum, Wrong> {
+        let mut sum = match &sum {
+            Some(sum) => torus(sum)?.to_vec(),
+            None => self.primitives.combine(length as usize, bias, std::iter::empty()),
+        };
+        for (weight, ciphertext) in terms {
+            for (sum, &element) in sum.iter_mut().zip(torus(ciphertext)?.iter()) {
+                *sum = sum.wrapping_add(element.wrapping_mul_signed(i64::from(*weight)));
+            }
+        }
+        Ok(Datum::torus(sum))
+    }
+}
