@@ -158,8 +158,7 @@ def execute(
     expect_threads(on, threads)
     if planned.machine is not None:
         mapped = planned.machine.map(planned)
-        if mapped.compiled:
-            lap("compile")
+        lap("compile")
         results, simulation = mapped.replay(server, ciphertexts, progress)
         lap("replay")
     else:

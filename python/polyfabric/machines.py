@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from . import _native, axes, memory
 from .errors import Error, FileError, InputError, MachineError, shown
@@ -160,7 +160,11 @@ class Machine:
         remedy = "use fewer ciphertexts (--batch), split the program, or allow more with memory (--memory)"
         memory.expect(f"a schedule on {self.name}", needed, remedy)
         if isinstance(kernel, _native.KernelProgram):
-            return MappedElements(self.native, kernel, _given(options))
+            if given := _given(options):
+                raise InputError(
+                    f"--{next(iter(given))} is of programs on slots, but {kernel.name} is of TFHE; leave it out"
+                )
+            return MappedElements(self.native.map(kernel))
         return MappedSlots(self.native.compile(kernel, _given(options)), getattr(planned, "refusal", None))
 
     def load(self, planned: Kernel | Plan, path: Path, **options: str | float | None) -> MappedSlots:
@@ -195,9 +199,6 @@ class Machine:
 class Mapped(ABC):
     """A program with a machine's schedule for it."""
 
-    compiled: ClassVar[bool]
-    """Whether its schedule is made and checked already; if not, it is made and checked as it is asked for."""
-
     @abstractmethod
     def report(self) -> Report:
         """Time, stalls, traffic and energy of its checked schedule."""
@@ -210,37 +211,28 @@ class Mapped(ABC):
 
 
 class MappedElements(Mapped):
-    """A program of TFHE on a machine: loops stay loops in its schedule, which is drawn up anew for each use."""
+    """A program of TFHE on a machine, scheduled and checked. Loops stay loops in its schedule."""
 
-    compiled = False
-
-    def __init__(self, machine: _native.Machine, kernel: _native.KernelProgram, options: Mapping[str, str]) -> None:
-        if options:
-            raise InputError(
-                f"--{next(iter(options))} is of programs on slots, but {kernel.name} is of TFHE; leave it out"
-            )
-        self._machine = machine
-        self._kernel = kernel
+    def __init__(self, native: _native.MappedKernel) -> None:
+        self.native = native
 
     def report(self) -> Report:
         """Time, stalls, traffic and energy of its checked schedule."""
-        return self._report(json.loads(self._machine.simulate(self._kernel)))
+        return self._report({})
 
     def replay(
         self, server: _native.ServerKey, inputs: _native.Ciphertexts, progress: ProgressHook | None = None
     ) -> tuple[_native.Ciphertexts, Report]:
         """Executes the schedule on ciphertexts, with the machine's arithmetic, in its order; and reports on it."""
-        outputs, saturations, text = self._machine.replay(self._kernel, server, inputs, progress)
-        return outputs, self._report({**json.loads(text), "saturations": saturations})
+        outputs, saturations = self.native.replay(server, inputs, progress)
+        return outputs, self._report({"saturations": saturations})
 
-    def _report(self, data: dict[str, Any]) -> Report:
-        return Report("simulation", data, lambda: self._machine.trace(self._kernel))
+    def _report(self, more: dict[str, Any]) -> Report:
+        return Report("simulation", {**json.loads(self.native.report()), **more}, self.native.trace)
 
 
 class MappedSlots(Mapped):
     """A program of CKKS or BGV on a machine, compiled and checked."""
-
-    compiled = True
 
     def __init__(self, native: _native.MappedProgram, refusal: str | None = None) -> None:
         self.native = native

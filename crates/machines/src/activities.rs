@@ -1,7 +1,7 @@
 //! What the components of a machine file name as their activity is looked for when the file is read, not when a program is first timed.
 
 use crate::contract::options::Given;
-use crate::contract::{Described, MachineError, Programs};
+use crate::contract::{Described, MachineError, Target};
 use crate::engine::SimulationError;
 use crate::engine::energy::expect_activities;
 use crate::engine::schedule::Resources;
@@ -20,13 +20,13 @@ pub fn expect(machine: &Described) -> Result<(), MachineError> {
     if machine.components().iter().all(|part| part.activity.is_empty()) {
         return Ok(());
     }
-    let found: Box<dyn Iterator<Item = Resources>> = match machine.mapped_by().programs() {
-        Programs::Torus(mapper) => {
-            Box::new(sets::all().filter_map(move |(_, parameters)| mapper.resources(machine, parameters).ok()))
+    let found: Box<dyn Iterator<Item = Resources>> = match machine.target() {
+        Target::Torus(mapper) => {
+            Box::new(sets::all().filter_map(move |(_, parameters)| mapper.resources(parameters).ok()))
         }
-        Programs::Residue(mapper) => Box::new(RINGS.into_iter().filter_map(move |log2_degree| {
+        Target::Residue(mapper) => Box::new(RINGS.into_iter().filter_map(move |log2_degree| {
             let shape = Shape { log2_degree, limbs: 1, special: 0, ciphertexts: 1, rounds: 1 };
-            mapper.resources(machine, &build(Operation::Ntt, shape).ok()?, &Given::new()).ok()
+            mapper.resources(&build(Operation::Ntt, shape).ok()?, &Given::new()).ok()
         })),
     };
     let mut first = None;

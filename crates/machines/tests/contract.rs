@@ -17,7 +17,7 @@ use polyfabric_kernels::fixed::Stage;
 use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::options::{Given, OptionValues};
 use polyfabric_machines::contract::torus::MappedTorus;
-use polyfabric_machines::contract::{Programs, residue, torus};
+use polyfabric_machines::contract::{Family, Target, residue, torus};
 use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::description::{ComponentLiteral, FigureLiteral, Written};
 use polyfabric_machines::engine::function::Function;
@@ -74,9 +74,9 @@ fn a_program_of_the_other_family_is_refused() {
     let choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
     let look_up = builtin::build("pbs", set, 1, &choice, Transform::Exact).expect("a program").kernel;
     for machine in all_machines() {
-        let refused = match machine.mapped_by().programs() {
-            Programs::Torus(_) => residue::map(&machine, &residues(), "", &Given::new()).err(),
-            Programs::Residue(_) => torus::map(&machine, &look_up).err(),
+        let refused = match machine.target() {
+            Target::Torus(_) => residue::map(&machine, &residues(), "", &Given::new()).err(),
+            Target::Residue(_) => torus::map(&machine, &look_up).err(),
         };
         let error = refused.expect("it is of the other family");
         assert!(matches!(error, MachineError::Family { .. }), "{error}");
@@ -88,7 +88,7 @@ fn a_program_of_the_other_family_is_refused() {
 fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refused() {
     for machine in all_machines() {
         let kind = machine.mapped_by();
-        if matches!(kind.programs(), Programs::Torus(_)) {
+        if machine.family() == Family::Torus {
             assert!(kind.options().is_empty(), "options of {} are read by nobody", kind.name());
             continue;
         }
@@ -149,8 +149,7 @@ const PROGRAMS: usize = 3;
 /// own arithmetic.
 fn torus_machines() -> Vec<(Described, KernelProgram)> {
     let set = sets::parameters("toy-256").expect("a set of the table");
-    let of_the_torus =
-        all_machines().into_iter().filter(|machine| matches!(machine.mapped_by().programs(), Programs::Torus(_)));
+    let of_the_torus = all_machines().into_iter().filter(|machine| machine.family() == Family::Torus);
     let with_programs = |machine: Described| {
         let choice = torus::lowering(&machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
         let [gates, tables] = [gates(), tables_of_one()].map(|own| lower(&own, &set, &choice).expect("it is lowered"));

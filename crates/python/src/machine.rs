@@ -8,10 +8,14 @@ use crate::progress::Callback;
 use polyfabric_kernels::fixed::TransformSpec;
 use polyfabric_machines as machines;
 use polyfabric_machines::contract::options::{OptionSpec, OptionValues};
+use polyfabric_machines::contract::torus::{self, MappedTorus};
+use polyfabric_machines::engine::SimulationReport;
 use polyfabric_machines::engine::description::{DescriptionError, LARGEST_FILE};
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
+use polyfabric_machines::torus::replay::Replay;
 use polyfabric_machines::torus::widths::Judge;
 use polyfabric_planner::elements::{DerivedWidths, derive_widths};
+use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_schemes::tfhe::AnyServerKey;
 use pyo3::prelude::*;
@@ -98,7 +102,7 @@ impl PyMachine {
 
     /// The arithmetic of the machine's widths for a set.
     fn arithmetic(&self, parameters: &PyParameters) -> Result<Arithmetic, Failure> {
-        machines::contract::torus::arithmetic(&self.0, &parameters.0).map_err(refused)
+        torus::arithmetic(&self.0, &parameters.0).map_err(refused)
     }
 }
 
@@ -237,35 +241,53 @@ impl PyMachine {
 
     /// An upper bound of the bytes that mapping `kernel` takes.
     fn mapping_bytes(&self, kernel: &PyKernelProgram) -> PyResult<u64> {
-        Ok(machines::contract::torus::mapping_bytes(&self.0, &kernel.0).map_err(refused)?)
+        Ok(torus::mapping_bytes(&self.0, &kernel.0).map_err(refused)?)
     }
 
-    /// Maps `kernel` onto the machine, checks the schedule, and reports, as JSON.
-    fn simulate(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
-        let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
-        released(py, move || json(&machines::contract::torus::simulate(&machine, &kernel).map_err(refused)?))
-    }
-
-    /// The schedule of `kernel` as Chrome trace-event JSON; of a loop, the first rounds and the last.
-    fn trace(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
+    /// `kernel` on the machine, mapped once and checked.
+    fn map(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<PyMappedKernel> {
         let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
         released(py, move || {
-            let mapped = machines::contract::torus::map(&machine, &kernel).map_err(refused)?;
-            let clock = machine.clock_hz().map_err(Failure::of(Kind::Machine))?;
-            json(&trace(&mapped.schedule, clock, TraceOptions::default()))
+            let mapped = torus::map(&machine, &kernel).map_err(refused)?;
+            let report = torus::report(&machine, &kernel, &mapped).map_err(refused)?;
+            Ok(PyMappedKernel { machine, kernel, mapped, report })
+        })
+    }
+}
+
+/// A TFHE program on a machine: a schedule that was checked against both.
+#[pyclass(name = "MappedKernel", frozen)]
+pub struct PyMappedKernel {
+    machine: Arc<machines::Described>,
+    kernel: Arc<KernelProgram>,
+    mapped: MappedTorus,
+    report: SimulationReport,
+}
+
+#[pymethods]
+impl PyMappedKernel {
+    /// The report of the schedule, as JSON.
+    fn report(&self) -> PyResult<String> {
+        Ok(json(&self.report)?)
+    }
+
+    /// The schedule as Chrome trace-event JSON; of a loop, the first rounds and the last.
+    fn trace(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || {
+            let clock = self.machine.clock_hz().map_err(Failure::of(Kind::Machine))?;
+            json(&trace(&self.mapped.schedule, clock, TraceOptions::default()))
         })
     }
 
-    /// Carries out the machine's schedule on ciphertexts: (outputs, saturated values, report as JSON).
-    #[pyo3(signature = (kernel, server, inputs, progress = None))]
+    /// Carries out the schedule on ciphertexts: (outputs, saturated values).
+    #[pyo3(signature = (server, inputs, progress = None))]
     fn replay(
         &self,
         py: Python<'_>,
-        kernel: &PyKernelProgram,
         server: &PyServerKey,
         inputs: &PyCiphertexts,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(PyCiphertexts, u64, String)> {
+    ) -> PyResult<(PyCiphertexts, u64)> {
         let callback = Callback::new(progress);
         server.expect_own(inputs)?;
         let generation = inputs.generation;
@@ -273,12 +295,10 @@ impl PyMachine {
             return Err(torus_mismatch().into());
         };
         detached(py, || {
-            let replayed =
-                machines::contract::torus::replay(&self.0, &kernel.0, server, inputs, &callback).map_err(refused)?;
-            let report = json(&replayed.report)?;
-            let outputs =
-                PyCiphertexts { batches: AnyBatches::Torus32(replayed.outputs), generation, name: OUTPUTS.to_owned() };
-            Ok((outputs, replayed.saturations, report))
+            let Replay { outputs, saturations, .. } =
+                torus::replay(&self.kernel, &self.mapped, server, inputs, &callback).map_err(refused)?;
+            let outputs = PyCiphertexts { batches: AnyBatches::Torus32(outputs), generation, name: OUTPUTS.to_owned() };
+            Ok((outputs, saturations))
         })
     }
 }

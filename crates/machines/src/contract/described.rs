@@ -3,16 +3,18 @@
 use super::options::{Given, check_against};
 use super::residue::ResidueMachine;
 use super::torus::TorusMachine;
-use super::{Family, MachineError, Mapper, Programs};
-use crate::engine::description::{Description, DescriptionError, FigureError};
+use super::{Family, MachineError, Mapper, Target};
+use crate::engine::description::Description;
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// See the module's documentation.
 #[derive(Clone)]
 pub struct Described {
-    description: Description,
+    description: Arc<Description>,
     mapper: &'static dyn Mapper,
+    target: Target,
 }
 
 impl Deref for Described {
@@ -36,18 +38,19 @@ impl PartialEq for Described {
 }
 
 impl Described {
-    /// `description` with the mapper of its name, if its figures go together. What is unknown is an error for whoever asks for it.
+    /// `description` with the mapper of its name, its figures read.
     ///
     /// # Errors
     /// [`MachineError`] with the figures that contradict each other.
     pub fn new(description: Description, mapper: &'static dyn Mapper) -> Result<Self, MachineError> {
-        match mapper.check(&description) {
-            Ok(())
-            | Err(FigureError::Description(DescriptionError::Unknown { .. } | DescriptionError::Missing { .. })) => {
-                Ok(Self { description, mapper })
-            }
-            Err(error) => Err(error.into()),
-        }
+        let description = Arc::new(description);
+        let target = mapper.build(&description)?;
+        Ok(Self { description, mapper, target })
+    }
+
+    /// The machine as its mapper sees it.
+    pub fn target(&self) -> &Target {
+        &self.target
     }
 
     /// Its mapper.
@@ -57,28 +60,28 @@ impl Described {
 
     /// Its family.
     pub fn family(&self) -> Family {
-        self.mapper.programs().family()
+        self.mapper.family()
     }
 
-    /// Its mapper, if programs on torus polynomials like `program` run on it.
+    /// It, if programs on torus polynomials like `program` run on it.
     ///
     /// # Errors
     /// [`MachineError::Family`] if not.
-    pub(super) fn torus(&self, program: &str) -> Result<&'static dyn TorusMachine, MachineError> {
-        match self.mapper.programs() {
-            Programs::Torus(mapper) => Ok(mapper),
-            other => Err(MachineError::family(self, other.family(), program, Family::Torus)),
+    pub(super) fn torus(&self, program: &str) -> Result<&dyn TorusMachine, MachineError> {
+        match &self.target {
+            Target::Torus(machine) => Ok(&**machine),
+            Target::Residue(_) => Err(MachineError::family(self, Family::Residue, program, Family::Torus)),
         }
     }
 
-    /// Its mapper, if programs on residue polynomials like `program` run on it.
+    /// It, if programs on residue polynomials like `program` run on it.
     ///
     /// # Errors
     /// [`MachineError::Family`] if not.
-    pub(super) fn residue(&self, program: &str) -> Result<&'static dyn ResidueMachine, MachineError> {
-        match self.mapper.programs() {
-            Programs::Residue(mapper) => Ok(mapper),
-            other => Err(MachineError::family(self, other.family(), program, Family::Residue)),
+    pub(super) fn residue(&self, program: &str) -> Result<&dyn ResidueMachine, MachineError> {
+        match &self.target {
+            Target::Residue(machine) => Ok(&**machine),
+            Target::Torus(_) => Err(MachineError::family(self, Family::Torus, program, Family::Residue)),
         }
     }
 
@@ -104,6 +107,6 @@ impl Described {
     /// [`MachineError::Option`] for what its mapper does not list, and as the mapper has it.
     pub fn exchanged(&self, name: &str, value: &str) -> Result<Self, MachineError> {
         check_against(self.mapper.exchanges(), self, &Given::from([(name.to_owned(), value.to_owned())]))?;
-        Ok(Self { description: self.mapper.exchanged(self, name, value)?, mapper: self.mapper })
+        Self::new(self.mapper.exchanged(self, name, value)?, self.mapper)
     }
 }

@@ -12,11 +12,12 @@ pub mod residue;
 pub mod rounds;
 pub mod torus;
 
-use crate::engine::description::{Description, FigureError, FigureSpec};
+use crate::engine::description::{Description, DescriptionError, FigureError, FigureSpec};
 use crate::reproduce::prediction::{Prediction, ReproduceError};
 use options::OptionSpec;
 use polyfabric_runtime::Progress;
 use residue::ResidueMachine;
+use std::sync::Arc;
 use torus::TorusMachine;
 
 pub use described::Described;
@@ -48,12 +49,6 @@ pub trait Mapper: Sync {
     /// The figures that a file for it has to give.
     fn specs(&self) -> &'static [FigureSpec];
 
-    /// Whether the figures of a machine go together.
-    ///
-    /// # Errors
-    /// [`FigureError`] when a figure is unknown or two contradict each other.
-    fn check(&self, machine: &Description) -> Result<(), FigureError>;
-
     /// What a user may choose beside a file's figures.
     fn options(&self) -> &'static [OptionSpec] {
         &[]
@@ -72,25 +67,60 @@ pub trait Mapper: Sync {
         Ok(machine.clone())
     }
 
-    /// What its machines execute, and how it is mapped.
-    fn programs(&self) -> Programs;
+    /// The family of the programs that its machines execute.
+    fn family(&self) -> Family;
+
+    /// The machine that a file describes, with its figures read and checked once.
+    ///
+    /// # Errors
+    /// [`FigureError`] if two figures contradict each other. An unknown figure is an error for the command that needs it.
+    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError>;
 }
 
-/// What a mapper does, by the family of the programs.
-#[derive(Clone, Copy)]
-pub enum Programs {
-    /// Programs on torus polynomials.
-    Torus(&'static dyn TorusMachine),
-    /// Programs on residue polynomials.
-    Residue(&'static dyn ResidueMachine),
+/// A described machine, by the family of its programs.
+#[derive(Clone)]
+pub enum Target {
+    /// It executes TFHE.
+    Torus(Arc<dyn TorusMachine>),
+    /// It executes CKKS and BGV.
+    Residue(Arc<dyn ResidueMachine>),
 }
 
-impl Programs {
-    /// The family.
-    pub fn family(self) -> Family {
-        match self {
-            Self::Torus(_) => Family::Torus,
-            Self::Residue(_) => Family::Residue,
+/// A machine file with its figures in the mapper's own type.
+pub struct Figures<T> {
+    description: Arc<Description>,
+    figures: Result<T, FigureError>,
+}
+
+impl<T> Figures<T> {
+    /// Reads the figures of `description`.
+    ///
+    /// # Errors
+    /// [`FigureError`] if two figures contradict each other.
+    pub fn read(
+        description: &Arc<Description>,
+        read: fn(&Description) -> Result<T, FigureError>,
+    ) -> Result<Self, FigureError> {
+        let figures = read(description);
+        match figures {
+            Ok(_)
+            | Err(FigureError::Description(DescriptionError::Unknown { .. } | DescriptionError::Missing { .. })) => {
+                Ok(Self { description: Arc::clone(description), figures })
+            }
+            Err(error) => Err(error),
         }
+    }
+
+    /// The figures.
+    ///
+    /// # Errors
+    /// [`MachineError`] if one is unknown.
+    pub fn get(&self) -> Result<&T, MachineError> {
+        self.figures.as_ref().map_err(|error| error.clone().into())
+    }
+
+    /// The machine file.
+    pub fn description(&self) -> &Description {
+        &self.description
     }
 }

@@ -22,47 +22,46 @@ use serde::Serialize;
 use std::sync::Arc;
 
 /// A mapper of programs on residue polynomials.
-pub trait ResidueMachine: Sync {
+pub trait ResidueMachine: Send + Sync {
+    /// Its file.
+    fn description(&self) -> &Description;
+
     /// Bits of the machine's words: what residues fit in.
     ///
     /// # Errors
     /// [`MachineError`] when a figure is unknown or impossible.
-    fn word_bits(&self, machine: &Description) -> Result<u32, MachineError>;
+    fn word_bits(&self) -> Result<u32, MachineError>;
 
     /// How programs of BGV are lowered for the machine, with key switches as `gadget` cuts them.
-    fn bgv_lowering(&self, machine: &Description, gadget: GadgetLiteral) -> RnsLowering;
+    ///
+    /// # Errors
+    /// [`MachineError`] when a figure is unknown.
+    fn bgv_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError>;
 
     /// The same for CKKS.
-    fn ckks_lowering(&self, machine: &Description, gadget: GadgetLiteral) -> RnsLowering;
+    ///
+    /// # Errors
+    /// As for BGV.
+    fn ckks_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError>;
 
     /// What `program` will take by the order of its operations alone, for a choice between ways to lower it.
     ///
     /// # Errors
     /// [`MachineError`] when the program does not fit.
-    fn estimate(&self, machine: &Description, program: &KernelProgram) -> Result<Estimate, MachineError>;
+    fn estimate(&self, program: &KernelProgram) -> Result<Estimate, MachineError>;
 
     /// The units, channels and memories of `machine` with `options` for programs on rings like that of `program`, with rates, latencies,
     /// ports and bandwidths: from its file alone. Schedules have these and no others.
     ///
     /// # Errors
     /// [`MachineError`] when a figure is unknown or impossible, or the ring does not fit.
-    fn resources(
-        &self,
-        machine: &Description,
-        program: &KernelProgram,
-        options: &Given,
-    ) -> Result<Resources, MachineError>;
+    fn resources(&self, program: &KernelProgram, options: &Given) -> Result<Resources, MachineError>;
 
     /// Maps `program`.
     ///
     /// # Errors
     /// [`MachineError`] when the program does not fit.
-    fn map(
-        &self,
-        machine: &Description,
-        program: &KernelProgram,
-        options: &Given,
-    ) -> Result<Box<dyn MappedResidue>, MachineError>;
+    fn map(&self, program: &KernelProgram, options: &Given) -> Result<Box<dyn MappedResidue>, MachineError>;
 
     /// Unit classes whose stalls are accounted for, the headline first: of every schedule alike.
     fn primary(&self) -> &'static [&'static str];
@@ -74,13 +73,12 @@ pub trait ResidueMachine: Sync {
     /// [`MachineError`] when the program does not fit; [`MachineError::NoRounds`] if the machine's schedules are without loops.
     fn body(
         &self,
-        machine: &Description,
         program: &Arc<KernelProgram>,
         _options: &Given,
         _changes: &dyn Fn(&Leaf) -> bool,
         _keys: &mut SharedKeys,
     ) -> Result<Box<dyn MappedBody>, MachineError> {
-        let (machine, program) = (machine.name().to_owned(), program.name.to_string());
+        let (machine, program) = (self.description().name().to_owned(), program.name.to_string());
         Err(MachineError::NoRounds { machine, program })
     }
 
@@ -92,14 +90,13 @@ pub trait ResidueMachine: Sync {
     /// [`MachineError::NoRounds`] if the machine's schedules are without loops.
     fn replay_rounds(
         &self,
-        machine: &Description,
         rounds: &Rounds,
         _bodies: &[&dyn MappedBody],
         _schedule: &Schedule,
         _keys: &KeySet,
         _inputs: &[&RnsPolynomial],
     ) -> Result<Vec<RnsPolynomial>, MachineError> {
-        let (machine, program) = (machine.name().to_owned(), rounds.name.to_string());
+        let (machine, program) = (self.description().name().to_owned(), rounds.name.to_string());
         Err(MachineError::NoRounds { machine, program })
     }
 
@@ -110,12 +107,11 @@ pub trait ResidueMachine: Sync {
     /// machine's mapper writes none.
     fn load(
         &self,
-        machine: &Description,
         _program: &KernelProgram,
         _options: &Given,
         _bytes: &[u8],
     ) -> Result<Box<dyn MappedResidue>, MachineError> {
-        Err(MachineError::NoInstructions { machine: machine.name().to_owned() })
+        Err(MachineError::NoInstructions { machine: self.description().name().to_owned() })
     }
 }
 
@@ -228,7 +224,7 @@ pub fn hold(
     meaning: &dyn Meaning,
     events: &dyn EventList,
 ) -> Result<(), MachineError> {
-    let own = machine.residue(&program.name)?.resources(machine, program, options)?;
+    let own = machine.residue(&program.name)?.resources(program, options)?;
     let held = same_resources(&own, events.resources()).and_then(|()| audit(program, events, meaning));
     held.map_err(|cause| MachineError::Audit {
         program: program.name.to_string(),
@@ -295,7 +291,7 @@ pub struct Group {
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
 pub fn word_bits(machine: &Described, program: &str) -> Result<u32, MachineError> {
-    machine.residue(program)?.word_bits(machine)
+    machine.residue(program)?.word_bits()
 }
 
 /// [`ResidueMachine::bgv_lowering`] of `machine`.
@@ -303,7 +299,7 @@ pub fn word_bits(machine: &Described, program: &str) -> Result<u32, MachineError
 /// # Errors
 /// [`MachineError::Family`] for a machine of another family.
 pub fn bgv_lowering(machine: &Described, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
-    Ok(machine.residue(program)?.bgv_lowering(machine, gadget))
+    machine.residue(program)?.bgv_lowering(gadget)
 }
 
 /// [`ResidueMachine::ckks_lowering`] of `machine`.
@@ -311,7 +307,7 @@ pub fn bgv_lowering(machine: &Described, program: &str, gadget: GadgetLiteral) -
 /// # Errors
 /// [`MachineError::Family`] for a machine of another family.
 pub fn ckks_lowering(machine: &Described, program: &str, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
-    Ok(machine.residue(program)?.ckks_lowering(machine, gadget))
+    machine.residue(program)?.ckks_lowering(gadget)
 }
 
 /// [`ResidueMachine::estimate`] of `program` on `machine`.
@@ -319,7 +315,7 @@ pub fn ckks_lowering(machine: &Described, program: &str, gadget: GadgetLiteral) 
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
 pub fn estimate(machine: &Described, program: &KernelProgram) -> Result<Estimate, MachineError> {
-    machine.residue(&program.name)?.estimate(machine, program)
+    machine.residue(&program.name)?.estimate(program)
 }
 
 /// Bytes that a mapper and the check of its schedule take of any program.
@@ -348,7 +344,7 @@ pub fn map(
     let mapper = machine.residue(&program.name)?;
     check(machine.mapped_by(), machine, options)?;
     let stage = cancel::stage("compiling", 0);
-    let mapped = mapper.map(machine, program, options)?;
+    let mapped = mapper.map(program, options)?;
     drop(stage);
     simulated(machine, program, parameters, options, mapped)
 }
@@ -366,5 +362,5 @@ pub fn load(
 ) -> Result<Simulated, MachineError> {
     let mapper = machine.residue(&program.name)?;
     check(machine.mapped_by(), machine, options)?;
-    simulated(machine, program, parameters, options, mapper.load(machine, program, options, bytes)?)
+    simulated(machine, program, parameters, options, mapper.load(program, options, bytes)?)
 }

@@ -166,9 +166,9 @@ impl RoundsMapper {
         let stage = cancel::stage("compiling", 0);
         let rounds = &self.rounds;
         let changes = |leaf: &Leaf| changes(rounds, number, leaf);
-        let body = residue.body(&self.machine, program, &self.options, &changes, &mut self.keys)?;
+        let body = residue.body(program, &self.options, &changes, &mut self.keys)?;
         drop(stage);
-        let own = residue.resources(&self.machine, program, &self.options)?;
+        let own = residue.resources(program, &self.options)?;
         same_resources(&own, body.resources()).map_err(|cause| self.failed(cause))?;
         let holding = cancel::stage("holding the schedule against the program", 0);
         let rounds = self.of_body(number).count() as u64;
@@ -281,10 +281,10 @@ impl WholeRounds {
         let mut bodies = Vec::with_capacity(rounds.bodies.len());
         for (number, program) in rounds.bodies.iter().enumerate() {
             let changes = |leaf: &Leaf| changes(&rounds.rounds, number, leaf);
-            bodies.push(residue.body(machine, program, options, &changes, &mut keys)?);
+            bodies.push(residue.body(program, options, &changes, &mut keys)?);
         }
         let order: Vec<usize> = rounds.rounds.iter().map(|round| round.body).collect();
-        let resources = residue.resources(machine, &rounds.bodies[order[0]], options)?;
+        let resources = residue.resources(&rounds.bodies[order[0]], options)?;
         let own = |body: usize, form: usize| Some((bodies[body].items(form == 0), bodies[body].cycles()));
         let schedule = composed(resources, &order, own);
         Ok(Self { machine: machine.clone(), rounds, options: options.clone(), bodies, schedule })
@@ -311,7 +311,7 @@ impl WholeRounds {
     /// [`MachineError::Audit`] with the first difference.
     pub fn hold(&self, schedule: &Schedule) -> Result<(), MachineError> {
         let residue = self.machine.residue(&self.rounds.name)?;
-        let own = residue.resources(&self.machine, &self.rounds.bodies[0], &self.options)?;
+        let own = residue.resources(&self.rounds.bodies[0], &self.options)?;
         let bodies: Vec<&dyn BodyMeaning> = self.bodies.iter().map(|body| &**body as &dyn BodyMeaning).collect();
         let held =
             same_resources(&own, &schedule.resources).and_then(|()| audit_whole(&self.rounds, schedule, &bodies));
@@ -335,6 +335,6 @@ impl WholeRounds {
     ) -> Result<Vec<RnsPolynomial>, MachineError> {
         let residue = self.machine.residue(&self.rounds.name)?;
         let bodies: Vec<&dyn MappedBody> = self.bodies.iter().map(|body| &**body).collect();
-        residue.replay_rounds(&self.machine, &self.rounds, &bodies, schedule, keys, inputs)
+        residue.replay_rounds(&self.rounds, &bodies, schedule, keys, inputs)
     }
 }

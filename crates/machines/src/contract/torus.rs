@@ -18,20 +18,23 @@ use polyfabric_schemes::tfhe::{LweBatch, Parameters, ServerKey};
 use std::collections::BTreeMap;
 
 /// A mapper of programs on torus polynomials.
-pub trait TorusMachine: Sync {
+pub trait TorusMachine: Send + Sync {
+    /// Its file.
+    fn description(&self) -> &Description;
+
     /// Bits of the machine's torus.
     ///
     /// # Errors
     /// [`MachineError`] when the figure is unknown.
-    fn torus_bits(&self, machine: &Description) -> Result<u32, MachineError> {
-        Ok(machine.count("machine.arithmetic.coefficient")? as u32)
+    fn torus_bits(&self) -> Result<u32, MachineError> {
+        Ok(self.description().count("machine.arithmetic.coefficient")? as u32)
     }
 
     /// How the machine's transforms of fixed point are made.
     ///
     /// # Errors
     /// [`MachineError`] when the figure is unknown.
-    fn structure(&self, _machine: &Description) -> Result<Structure, MachineError> {
+    fn structure(&self) -> Result<Structure, MachineError> {
         Ok(Structure::Merged)
     }
 
@@ -40,22 +43,22 @@ pub trait TorusMachine: Sync {
     ///
     /// # Errors
     /// [`MachineError::Torus`] for a set that is wider than the machine's words; a figure that is unknown.
-    fn arithmetic(&self, machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
-        self.holds(machine, parameters)?;
-        Ok(Arithmetic::Fixed(Box::new(fixed_point(machine, parameters)?)))
+    fn arithmetic(&self, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
+        self.holds(parameters)?;
+        Ok(Arithmetic::Fixed(Box::new(fixed_point(self.description(), parameters)?)))
     }
 
     /// Whether the machine's words hold the torus of a parameter set.
     ///
     /// # Errors
     /// [`MachineError::Torus`] if not.
-    fn holds(&self, machine: &Description, parameters: &Parameters) -> Result<(), MachineError> {
-        let bits = self.torus_bits(machine)?;
+    fn holds(&self, parameters: &Parameters) -> Result<(), MachineError> {
+        let bits = self.torus_bits()?;
         if parameters.torus_bits() != bits {
             return Err(MachineError::Torus {
                 set: parameters.name().to_owned(),
                 torus_bits: parameters.torus_bits(),
-                machine: machine.name().to_owned(),
+                machine: self.description().name().to_owned(),
                 machine_bits: bits,
             });
         }
@@ -67,19 +70,14 @@ pub trait TorusMachine: Sync {
     ///
     /// # Errors
     /// [`MachineError`] when a figure is unknown or impossible.
-    fn resources(&self, machine: &Description, parameters: &Parameters) -> Result<Resources, MachineError>;
+    fn resources(&self, parameters: &Parameters) -> Result<Resources, MachineError>;
 
     /// How programs for a parameter set are lowered for the machine, with the key switch where `key_switch` says.
     ///
     /// # Errors
     /// As of [`Self::arithmetic`].
-    fn lowering(
-        &self,
-        machine: &Description,
-        parameters: &Parameters,
-        key_switch: KeySwitchOrder,
-    ) -> Result<TfheLowering, MachineError> {
-        Ok(TfheLowering::new(key_switch, self.arithmetic(machine, parameters)?))
+    fn lowering(&self, parameters: &Parameters, key_switch: KeySwitchOrder) -> Result<TfheLowering, MachineError> {
+        Ok(TfheLowering::new(key_switch, self.arithmetic(parameters)?))
     }
 
     /// Bytes that mapping takes for each blind rotation, in addition to those for a ciphertext: 0 if loops stay loops.
@@ -87,11 +85,11 @@ pub trait TorusMachine: Sync {
         0
     }
 
-    /// Maps `program` onto `machine`.
+    /// Maps `program` onto the machine.
     ///
     /// # Errors
     /// [`MachineError`] when the program does not fit.
-    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<MappedTorus, MachineError>;
+    fn map(&self, program: &KernelProgram) -> Result<MappedTorus, MachineError>;
 }
 
 /// A program on a machine.
@@ -105,23 +103,12 @@ pub struct MappedTorus {
     pub primary: &'static [&'static str],
 }
 
-/// A replay with the report of the schedule that it followed.
-#[derive(Clone, Debug)]
-pub struct Replayed {
-    /// The program's outputs.
-    pub outputs: BTreeMap<String, LweBatch<u32>>,
-    /// Values that left their fixed-point width: anything but 0 means that outputs may be wrong.
-    pub saturations: u64,
-    /// The report, from the same schedule.
-    pub report: SimulationReport,
-}
-
 /// [`TorusMachine::arithmetic`] of `machine`.
 ///
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
 pub fn arithmetic(machine: &Described, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
-    machine.torus(parameters.name())?.arithmetic(machine, parameters)
+    machine.torus(parameters.name())?.arithmetic(parameters)
 }
 
 /// [`TorusMachine::lowering`] of `machine`.
@@ -133,7 +120,7 @@ pub fn lowering(
     parameters: &Parameters,
     key_switch: KeySwitchOrder,
 ) -> Result<TfheLowering, MachineError> {
-    machine.torus(parameters.name())?.lowering(machine, parameters, key_switch)
+    machine.torus(parameters.name())?.lowering(parameters, key_switch)
 }
 
 /// [`TorusMachine::torus_bits`] of `machine`.
@@ -141,7 +128,7 @@ pub fn lowering(
 /// # Errors
 /// As there; [`MachineError::Family`] for a machine of another family.
 pub fn torus_bits(machine: &Described, program: &str) -> Result<u32, MachineError> {
-    machine.torus(program)?.torus_bits(machine)
+    machine.torus(program)?.torus_bits()
 }
 
 /// The widths that `machine` has for `parameters`, derived anew by `judge`.
@@ -154,7 +141,7 @@ pub fn derive_widths(
     judge: Judge,
     progress: &dyn Progress,
 ) -> Result<Derived, MachineError> {
-    let structure = machine.torus(parameters.name())?.structure(machine)?;
+    let structure = machine.torus(parameters.name())?.structure()?;
     let setting = Setting { structure, overflow_log2: machine.value("machine.arithmetic.overflow_log2")? };
     derive(parameters, judge, setting, progress)
         .map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))
@@ -230,7 +217,7 @@ pub fn mapping_bytes(machine: &Described, program: &KernelProgram) -> Result<u64
 /// [`MachineError`] when the program does not fit.
 pub fn map(machine: &Described, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
     let _stage = cancel::stage("scheduling", 0);
-    machine.torus(&program.name)?.map(machine, program)
+    machine.torus(&program.name)?.map(program)
 }
 
 /// Maps `program` onto `machine`, checks the schedule and reports on it.
@@ -252,7 +239,7 @@ pub fn hold(
     labels: &Labels,
     schedule: &Schedule,
 ) -> Result<(), MachineError> {
-    let own = machine.torus(&program.name)?.resources(machine, &program.parameters)?;
+    let own = machine.torus(&program.name)?.resources(&program.parameters)?;
     let held = same_resources(&own, &schedule.resources).and_then(|()| audit(program, schedule, labels));
     held.map_err(|cause| MachineError::Audit {
         program: program.name.to_string(),
@@ -296,20 +283,17 @@ pub fn report(
     Ok(SimulationReport::of(&subject)?)
 }
 
-/// Carries out `machine`'s schedule of `program` on real ciphertexts, event by event in the order of the schedule.
+/// Carries out the schedule of `program` on real ciphertexts, event by event in the order of the schedule.
 ///
 /// # Errors
-/// [`MachineError`] when the program does not fit the machine, the key or the inputs, or the schedule is wrong.
+/// [`MachineError::Replay`] when program, key and inputs do not fit together, or the schedule is wrong.
 pub fn replay(
-    machine: &Described,
     program: &KernelProgram,
+    mapped: &MappedTorus,
     key: &ServerKey<u32>,
     inputs: &BTreeMap<String, LweBatch<u32>>,
     progress: &dyn Progress,
-) -> Result<Replayed, MachineError> {
-    let mapped = map(machine, program)?;
-    let report = report(machine, program, &mapped)?;
+) -> Result<Replay, MachineError> {
     let replayed = replay::replay(&mapped.schedule, &mapped.labels, program, key, inputs, progress);
-    let Replay { outputs, saturations, .. } = replayed.map_err(|error| MachineError::Replay(Box::new(error)))?;
-    Ok(Replayed { outputs, saturations, report })
+    replayed.map_err(|error| MachineError::Replay(Box::new(error)))
 }

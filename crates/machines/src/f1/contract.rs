@@ -17,7 +17,7 @@ use crate::audit::residue::Meaning;
 use crate::contract::estimate::Estimate;
 use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, seconds};
 use crate::contract::residue::{Group, Instructed, MappedResidue, ResidueMachine};
-use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
+use crate::contract::{Described, Family, Figures, Machine, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::Resources;
@@ -27,6 +27,7 @@ use polyfabric_program::rns::kernel::{Conversion, KernelProgram};
 use polyfabric_program::rns::lowering::{Hoisting, Rescaling, RnsLowering, RotationOrder};
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::rns::{GadgetLiteral, KeySet, RnsPolynomial};
+use std::sync::Arc;
 
 /// Machines of clusters of vector units.
 pub static MAPPER: RnsVector = RnsVector;
@@ -138,10 +139,6 @@ impl Mapper for RnsVector {
         specs::SPECS
     }
 
-    fn check(&self, machine: &Description) -> Result<(), FigureError> {
-        F1::new(machine).map(|_| ())
-    }
-
     fn options(&self) -> &'static [OptionSpec] {
         OPTIONS
     }
@@ -157,8 +154,12 @@ impl Mapper for RnsVector {
         }
     }
 
-    fn programs(&self) -> Programs {
-        Programs::Residue(&MAPPER)
+    fn family(&self) -> Family {
+        Family::Residue
+    }
+
+    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
+        Ok(Target::Residue(Arc::new(Figures::read(description, F1::new)?)))
     }
 }
 
@@ -175,28 +176,32 @@ pub fn lowering(gadget: GadgetLiteral) -> RnsLowering {
     }
 }
 
-impl ResidueMachine for RnsVector {
-    fn word_bits(&self, machine: &Description) -> Result<u32, MachineError> {
-        F1::new(machine)?;
+impl ResidueMachine for Figures<F1> {
+    fn description(&self) -> &Description {
+        self.description()
+    }
+
+    fn word_bits(&self) -> Result<u32, MachineError> {
+        self.get()?;
         Ok(8 * WORD_BYTES as u32)
     }
 
-    fn bgv_lowering(&self, _machine: &Description, gadget: GadgetLiteral) -> RnsLowering {
-        lowering(gadget)
+    fn bgv_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
+        Ok(lowering(gadget))
     }
 
     /// CKKS's scales are near the machine's words: rotations come before rescalings, so that the error of a key switch is not felt at
     /// the smaller scale.
-    fn ckks_lowering(&self, _machine: &Description, gadget: GadgetLiteral) -> RnsLowering {
-        RnsLowering { rescaling: Rescaling::AfterRotations, ..lowering(gadget) }
+    fn ckks_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
+        Ok(RnsLowering { rescaling: Rescaling::AfterRotations, ..lowering(gadget) })
     }
 
-    fn estimate(&self, machine: &Description, program: &KernelProgram) -> Result<Estimate, MachineError> {
-        let figures = F1::new(machine)?;
-        let failed = |cause: CompileError| MachineError::mapping(machine, &program.name, cause);
+    fn estimate(&self, program: &KernelProgram) -> Result<Estimate, MachineError> {
+        let figures = self.get()?;
+        let failed = |cause: CompileError| MachineError::mapping(self.description(), &program.name, cause);
         let geometry = figures.geometry(program.degree).map_err(|cause| failed(cause.into()))?;
         let translation = translate(program, geometry.subpolynomials()).map_err(|cause| failed(cause.into()))?;
-        let estimate = GroupEstimate::new(&order(translation, &figures, &geometry), &figures, &geometry);
+        let estimate = GroupEstimate::new(&order(translation, figures, &geometry), figures, &geometry);
         Ok(Estimate {
             loads: RESOURCES.into_iter().zip(estimate.cycles()).collect(),
             cycles: estimate.total(),
@@ -206,15 +211,10 @@ impl ResidueMachine for RnsVector {
         })
     }
 
-    fn resources(
-        &self,
-        machine: &Description,
-        program: &KernelProgram,
-        options: &Given,
-    ) -> Result<Resources, MachineError> {
-        let figures = variant(machine, program, Options::of(options)?.low_throughput)?;
+    fn resources(&self, program: &KernelProgram, options: &Given) -> Result<Resources, MachineError> {
+        let figures = self.variant(program, Options::of(options)?.low_throughput)?;
         let geometry = figures.geometry(program.degree);
-        let failed = |cause| MachineError::mapping(machine, &program.name, CompileError::from(cause));
+        let failed = |cause| MachineError::mapping(self.description(), &program.name, CompileError::from(cause));
         Ok(expand::resources(&figures, &geometry.map_err(failed)?))
     }
 
@@ -222,17 +222,12 @@ impl ResidueMachine for RnsVector {
         &["ntt", "automorphism", "multiply", "add"]
     }
 
-    fn map(
-        &self,
-        machine: &Description,
-        program: &KernelProgram,
-        options: &Given,
-    ) -> Result<Box<dyn MappedResidue>, MachineError> {
+    fn map(&self, program: &KernelProgram, options: &Given) -> Result<Box<dyn MappedResidue>, MachineError> {
         let options = Options::of(options)?;
-        let figures = variant(machine, program, options.low_throughput)?;
+        let figures = self.variant(program, options.low_throughput)?;
         let failed = |cause| match cause {
-            CompileError::Intractable(cause) => MachineError::intractable(machine, &program.name, cause),
-            cause => MachineError::mapping(machine, &program.name, cause),
+            CompileError::Intractable(cause) => MachineError::intractable(self.description(), &program.name, cause),
+            cause => MachineError::mapping(self.description(), &program.name, cause),
         };
         let compiled = scheduled(&figures, program, options.scheduler).map_err(failed)?;
         Ok(Box::new(Mapped { compiled, machine: figures }))
@@ -240,13 +235,12 @@ impl ResidueMachine for RnsVector {
 
     fn load(
         &self,
-        machine: &Description,
         program: &KernelProgram,
         options: &Given,
         bytes: &[u8],
     ) -> Result<Box<dyn MappedResidue>, MachineError> {
         let Options { low_throughput, .. } = Options::of(options)?;
-        let figures = variant(machine, program, low_throughput)?;
+        let figures = self.variant(program, low_throughput)?;
         let failed =
             |cause: SavedError| MachineError::Saved { program: program.name.to_string(), cause: Box::new(cause) };
         let compiled = load_saved(bytes, &figures, program).map_err(failed)?.compiled;
@@ -254,16 +248,15 @@ impl ResidueMachine for RnsVector {
     }
 }
 
-/// The figures of `machine`, with units of low throughput if they are wanted.
-fn variant(
-    machine: &Description,
-    program: &KernelProgram,
-    low_throughput: Option<LowThroughput>,
-) -> Result<F1, MachineError> {
-    let figures = F1::new(machine)?;
-    let Some(variant) = low_throughput else { return Ok(figures) };
-    let failed = |cause: GeometryError| MachineError::mapping(machine, &program.name, CompileError::from(cause));
-    figures.with_low_throughput(variant, program.degree).map_err(failed)
+impl Figures<F1> {
+    /// The figures, with units of low throughput if they are wanted.
+    fn variant(&self, program: &KernelProgram, low_throughput: Option<LowThroughput>) -> Result<F1, MachineError> {
+        let figures = self.get()?;
+        let Some(variant) = low_throughput else { return Ok(figures.clone()) };
+        let failed =
+            |cause: GeometryError| MachineError::mapping(self.description(), &program.name, CompileError::from(cause));
+        figures.with_low_throughput(variant, program.degree).map_err(failed)
+    }
 }
 
 impl MappedResidue for Mapped {

@@ -4,7 +4,7 @@ use super::emit::chip::Chip;
 use super::machine::Fpt;
 use super::{Mapped, map, reproduce, specs};
 use crate::contract::torus::{MappedTorus, TorusMachine};
-use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
+use crate::contract::{Described, Family, Figures, Machine, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, ScheduleBuilder};
 use crate::reproduce::prediction::{Prediction, ReproduceError};
@@ -14,6 +14,7 @@ use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::Parameters;
+use std::sync::Arc;
 
 /// FPT, and the mapper for machines of its kind.
 pub static KIND: FptKind = FptKind;
@@ -48,30 +49,34 @@ impl Mapper for FptKind {
         specs::SPECS
     }
 
-    fn check(&self, machine: &Description) -> Result<(), FigureError> {
-        Fpt::new(machine).map(|_| ())
+    fn family(&self) -> Family {
+        Family::Torus
     }
 
-    fn programs(&self) -> Programs {
-        Programs::Torus(&KIND)
+    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
+        Ok(Target::Torus(Arc::new(Figures::read(description, Fpt::new)?)))
     }
 }
 
 /// Bytes of the events of one iteration of one blind rotation, which has them to itself. Measured: 160.
 const ITERATION_BYTES: u64 = 240;
 
-impl TorusMachine for FptKind {
+impl TorusMachine for Figures<Fpt> {
+    fn description(&self) -> &Description {
+        self.description()
+    }
+
     fn rotation_bytes(&self, parameters: &Parameters) -> u64 {
         ITERATION_BYTES * parameters.lwe_dimension().get() as u64
     }
 
-    fn structure(&self, machine: &Description) -> Result<Structure, MachineError> {
-        Ok(Structure::Twisted { log2_radix: Fpt::new(machine)?.log2_radix })
+    fn structure(&self) -> Result<Structure, MachineError> {
+        Ok(Structure::Twisted { log2_radix: self.get()?.log2_radix })
     }
 
-    fn arithmetic(&self, machine: &Description, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
-        self.holds(machine, parameters)?;
-        let mut spec = fixed_point(machine, parameters)?.with_structure(self.structure(machine)?);
+    fn arithmetic(&self, parameters: &Parameters) -> Result<Arithmetic, MachineError> {
+        self.holds(parameters)?;
+        let mut spec = fixed_point(self.description(), parameters)?.with_structure(self.structure()?);
         // What decomposition would round away is not carried along (section 3.5).
         let kept = parameters.bootstrap_gadget().kept_bits();
         if kept < parameters.torus_bits() {
@@ -80,19 +85,20 @@ impl TorusMachine for FptKind {
         Ok(Arithmetic::Fixed(Box::new(spec)))
     }
 
-    fn resources(&self, machine: &Description, parameters: &Parameters) -> Result<Resources, MachineError> {
-        let figures = Fpt::new(machine)?;
-        let shape =
-            figures.shape(parameters).map_err(|cause| MachineError::mapping(machine, parameters.name(), cause))?;
+    fn resources(&self, parameters: &Parameters) -> Result<Resources, MachineError> {
+        let figures = self.get()?;
+        let shape = figures
+            .shape(parameters)
+            .map_err(|cause| MachineError::mapping(self.description(), parameters.name(), cause))?;
         let mut builder = ScheduleBuilder::new();
-        Chip::declare(&mut builder, &figures, &shape);
+        Chip::declare(&mut builder, figures, &shape);
         Ok(builder.resources().clone())
     }
 
-    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
-        let figures = Fpt::new(machine)?;
+    fn map(&self, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
+        let figures = self.get()?;
         let Mapped { schedule, labels, .. } =
-            map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+            map(figures, program).map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
         Ok(MappedTorus { schedule, labels, primary: &["fft", "mac", "ifft"] })
     }
 }

@@ -4,13 +4,14 @@ use super::emit::resources::Chip;
 use super::machine::Morphling;
 use super::{Mapped, map, reproduce, specs};
 use crate::contract::torus::{MappedTorus, TorusMachine};
-use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
+use crate::contract::{Described, Family, Figures, Machine, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, ScheduleBuilder};
 use crate::reproduce::prediction::{Prediction, ReproduceError};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
 use polyfabric_schemes::tfhe::Parameters;
+use std::sync::Arc;
 
 /// Morphling, and the mapper for machines of its kind.
 pub static KIND: MorphlingKind = MorphlingKind;
@@ -45,27 +46,31 @@ impl Mapper for MorphlingKind {
         specs::SPECS
     }
 
-    fn check(&self, machine: &Description) -> Result<(), FigureError> {
-        Morphling::new(machine).map(|_| ())
+    fn family(&self) -> Family {
+        Family::Torus
     }
 
-    fn programs(&self) -> Programs {
-        Programs::Torus(&KIND)
+    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
+        Ok(Target::Torus(Arc::new(Figures::read(description, Morphling::new)?)))
     }
 }
 
-impl TorusMachine for MorphlingKind {
-    fn resources(&self, machine: &Description, parameters: &Parameters) -> Result<Resources, MachineError> {
-        let figures = Morphling::new(machine)?;
+impl TorusMachine for Figures<Morphling> {
+    fn description(&self) -> &Description {
+        self.description()
+    }
+
+    fn resources(&self, parameters: &Parameters) -> Result<Resources, MachineError> {
+        let figures = self.get()?;
         let mut builder = ScheduleBuilder::new();
-        Chip::declare(&mut builder, &figures, &figures.steps(&figures.sizes(parameters)));
+        Chip::declare(&mut builder, figures, &figures.steps(&figures.sizes(parameters)));
         Ok(builder.resources().clone())
     }
 
-    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
-        let figures = Morphling::new(machine)?;
+    fn map(&self, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
+        let figures = self.get()?;
         let Mapped { schedule, labels, .. } =
-            map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+            map(figures, program).map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
         Ok(MappedTorus { schedule, labels, primary: &["fft", "vpe", "lanes"] })
     }
 }

@@ -12,7 +12,7 @@ use crate::contract::estimate::Estimate;
 use crate::contract::options::Given;
 use crate::contract::residue::{MappedResidue, ResidueMachine};
 use crate::contract::rounds::MappedBody;
-use crate::contract::{Described, Machine, MachineError, Mapper, Programs};
+use crate::contract::{Described, Family, Figures, Machine, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::list::EventList;
 use crate::engine::schedule::{Item, Resources, Schedule, ScheduleBuilder};
@@ -68,36 +68,36 @@ impl Mapper for OsirisKind {
         SPECS
     }
 
-    fn check(&self, machine: &Description) -> Result<(), FigureError> {
-        Osiris::new(machine).map(|_| ())
+    fn family(&self) -> Family {
+        Family::Residue
     }
 
-    fn programs(&self) -> Programs {
-        Programs::Residue(&KIND)
+    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
+        Ok(Target::Residue(Arc::new(Figures::read(description, Osiris::new)?)))
     }
 }
 
-impl ResidueMachine for OsirisKind {
-    fn word_bits(&self, machine: &Description) -> Result<u32, MachineError> {
-        Ok(Osiris::new(machine)?.word_bits as u32)
+impl ResidueMachine for Figures<Osiris> {
+    fn description(&self) -> &Description {
+        self.description()
     }
 
-    /// As for CKKS; a program of BGV is refused when it is mapped, for its divisions.
-    fn bgv_lowering(&self, machine: &Description, gadget: GadgetLiteral) -> RnsLowering {
-        self.ckks_lowering(machine, gadget)
+    fn word_bits(&self) -> Result<u32, MachineError> {
+        Ok(self.get()?.word_bits as u32)
     }
 
-    fn ckks_lowering(&self, machine: &Description, gadget: GadgetLiteral) -> RnsLowering {
-        // A file whose figures contradict each other is refused when the program is mapped.
-        match Osiris::new(machine) {
-            Ok(figures) => figures.lowering(gadget),
-            Err(_) => RnsLowering::new(gadget),
-        }
+    /// As for CKKS. A program of BGV is refused when it is mapped, for its divisions.
+    fn bgv_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
+        self.ckks_lowering(gadget)
     }
 
-    fn estimate(&self, machine: &Description, program: &KernelProgram) -> Result<Estimate, MachineError> {
-        let figures = Osiris::new(machine)?;
-        let failed = |cause: MapError| MachineError::mapping(machine, &program.name, cause);
+    fn ckks_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
+        Ok(self.get()?.lowering(gadget))
+    }
+
+    fn estimate(&self, program: &KernelProgram) -> Result<Estimate, MachineError> {
+        let figures = self.get()?;
+        let failed = |cause: MapError| MachineError::mapping(self.description(), &program.name, cause);
         let units = figures.units(program.degree).map_err(|cause| failed(cause.into()))?;
         let tasks = Tasks::of(program, figures.limb_extension, (figures.tiling, figures.limbs)).map_err(failed)?;
         let (tiles, limb) = (units.shape.tiles() as f64, figures.limb_bytes(program.degree));
@@ -142,30 +142,21 @@ impl ResidueMachine for OsirisKind {
         Ok(Estimate { loads, cycles, hint_bytes, hint_bytes_once: hint_bytes, other_bytes })
     }
 
-    fn resources(
-        &self,
-        machine: &Description,
-        program: &KernelProgram,
-        _options: &Given,
-    ) -> Result<Resources, MachineError> {
-        let figures = Osiris::new(machine)?;
-        let units =
-            figures.units(program.degree).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+    fn resources(&self, program: &KernelProgram, _options: &Given) -> Result<Resources, MachineError> {
+        let figures = self.get()?;
+        let units = figures
+            .units(program.degree)
+            .map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
         let mut builder = ScheduleBuilder::new();
-        Chip::declare(&mut builder, &figures, &units);
+        Chip::declare(&mut builder, figures, &units);
         Ok(builder.resources().clone())
     }
 
-    fn map(
-        &self,
-        machine: &Description,
-        program: &KernelProgram,
-        _options: &Given,
-    ) -> Result<Box<dyn MappedResidue>, MachineError> {
-        let figures = Osiris::new(machine)?;
-        let scheduled =
-            schedule(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
-        Ok(Box::new(Mapped { scheduled, program: program.clone(), machine: figures }))
+    fn map(&self, program: &KernelProgram, _options: &Given) -> Result<Box<dyn MappedResidue>, MachineError> {
+        let figures = self.get()?;
+        let scheduled = schedule(figures, program)
+            .map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
+        Ok(Box::new(Mapped { scheduled, program: program.clone(), machine: figures.clone() }))
     }
 
     fn primary(&self) -> &'static [&'static str] {
@@ -174,19 +165,17 @@ impl ResidueMachine for OsirisKind {
 
     fn body(
         &self,
-        machine: &Description,
         program: &Arc<KernelProgram>,
         _options: &Given,
         changes: &dyn Fn(&Leaf) -> bool,
         keys: &mut SharedKeys,
     ) -> Result<Box<dyn MappedBody>, MachineError> {
-        let body = Body::new(&Osiris::new(machine)?, program, changes, keys);
-        Ok(Box::new(body.map_err(|cause| MachineError::mapping(machine, &program.name, cause))?))
+        let body = Body::new(self.get()?, program, changes, keys);
+        Ok(Box::new(body.map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?))
     }
 
     fn replay_rounds(
         &self,
-        machine: &Description,
         rounds: &Rounds,
         bodies: &[&dyn MappedBody],
         schedule: &Schedule,
@@ -195,10 +184,10 @@ impl ResidueMachine for OsirisKind {
     ) -> Result<Vec<RnsPolynomial>, MachineError> {
         let own = bodies.iter().map(|&body| (body as &dyn Any).downcast_ref::<Body>());
         let Some(own) = own.collect::<Option<Vec<_>>>() else {
-            let (machine, program) = (machine.name().to_owned(), rounds.name.to_string());
+            let (machine, program) = (self.description().name().to_owned(), rounds.name.to_string());
             return Err(MachineError::NoRounds { machine, program });
         };
-        let replayed = replay_rounds(&Osiris::new(machine)?, (rounds, &own), schedule, keys, inputs);
+        let replayed = replay_rounds(self.get()?, (rounds, &own), schedule, keys, inputs);
         replayed.map_err(|error| MachineError::Replay(Box::new(error)))
     }
 }

@@ -5,12 +5,13 @@ use super::machine::Pipeline;
 use super::streams::accumulation;
 use super::{Mapped, map, specs};
 use crate::contract::torus::{MappedTorus, TorusMachine};
-use crate::contract::{MachineError, Mapper, Programs};
+use crate::contract::{Family, Figures, MachineError, Mapper, Target};
 use crate::engine::description::{Description, FigureError, FigureSpec};
 use crate::engine::schedule::{Resources, ScheduleBuilder};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering};
 use polyfabric_schemes::tfhe::Parameters;
+use std::sync::Arc;
 
 /// Machines composed of streaming cores.
 pub static MAPPER: TorusPipeline = TorusPipeline;
@@ -27,39 +28,38 @@ impl Mapper for TorusPipeline {
         specs::SPECS
     }
 
-    fn check(&self, machine: &Description) -> Result<(), FigureError> {
-        Pipeline::new(machine).map(|_| ())
+    fn family(&self) -> Family {
+        Family::Torus
     }
 
-    fn programs(&self) -> Programs {
-        Programs::Torus(&MAPPER)
+    fn build(&self, description: &Arc<Description>) -> Result<Target, FigureError> {
+        Ok(Target::Torus(Arc::new(Figures::read(description, Pipeline::new)?)))
     }
 }
 
-impl TorusMachine for TorusPipeline {
-    fn lowering(
-        &self,
-        machine: &Description,
-        parameters: &Parameters,
-        key_switch: KeySwitchOrder,
-    ) -> Result<TfheLowering, MachineError> {
-        let figures = Pipeline::new(machine)?;
+impl TorusMachine for Figures<Pipeline> {
+    fn description(&self) -> &Description {
+        self.description()
+    }
+
+    fn lowering(&self, parameters: &Parameters, key_switch: KeySwitchOrder) -> Result<TfheLowering, MachineError> {
+        let figures = self.get()?;
         let width = parameters.glwe_dimension().get() as u32 + 1;
-        let mut choice = TfheLowering::new(key_switch, self.arithmetic(machine, parameters)?);
-        choice.accumulation = accumulation(&figures, width, parameters.bootstrap_gadget().levels);
+        let mut choice = TfheLowering::new(key_switch, self.arithmetic(parameters)?);
+        choice.accumulation = accumulation(figures, width, parameters.bootstrap_gadget().levels);
         Ok(choice)
     }
 
-    fn resources(&self, machine: &Description, parameters: &Parameters) -> Result<Resources, MachineError> {
+    fn resources(&self, parameters: &Parameters) -> Result<Resources, MachineError> {
         let mut builder = ScheduleBuilder::new();
-        Chip::declare(&mut builder, &Pipeline::new(machine)?, parameters);
+        Chip::declare(&mut builder, self.get()?, parameters);
         Ok(builder.resources().clone())
     }
 
-    fn map(&self, machine: &Description, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
-        let figures = Pipeline::new(machine)?;
+    fn map(&self, program: &KernelProgram) -> Result<MappedTorus, MachineError> {
+        let figures = self.get()?;
         let Mapped { schedule, labels, .. } =
-            map(&figures, program).map_err(|cause| MachineError::mapping(machine, &program.name, cause))?;
+            map(figures, program).map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
         Ok(MappedTorus { schedule, labels, primary: &["fft", "vma", "key_switch"] })
     }
 }

@@ -3,7 +3,7 @@
 use super::all_machines;
 use super::residue_family::SHAPE;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::{Programs, residue, torus};
+use polyfabric_machines::contract::{Target, residue, torus};
 use polyfabric_machines::engine::description::Dimension;
 use polyfabric_machines::{Described, description, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
@@ -43,14 +43,14 @@ fn powered(machine: Described) -> Described {
 
 /// What a small program takes: cycles and energy.
 fn taken(machine: &Described) -> (u64, Option<f64>) {
-    let report = match machine.mapped_by().programs() {
-        Programs::Torus(_) => {
+    let report = match machine.target() {
+        Target::Torus(_) => {
             let set = sets::parameters("toy-256").expect("a set of the table");
             let choice = torus::lowering(machine, &set, KeySwitchOrder::After).expect("a set of 32 bits");
             let program = builtin::build("pbs+ks", &set, 5, &choice, Transform::Exact).expect("a program").kernel;
             torus::simulate(machine, &program).expect("it fits")
         }
-        Programs::Residue(_) => {
+        Target::Residue(_) => {
             let program = build(Operation::Permute, SHAPE).expect("a program");
             residue::map(machine, &program, "", &Given::new()).expect("it fits").report().clone()
         }

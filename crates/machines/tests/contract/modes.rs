@@ -5,7 +5,7 @@ use crate::{all_machines, rounds, torus_machines};
 use polyfabric_machines::Described;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::WholeRounds;
-use polyfabric_machines::contract::{Programs, residue, torus};
+use polyfabric_machines::contract::{Target, residue, torus};
 use polyfabric_machines::engine::checker::{Hazard, Violation, check, check_every_round};
 use polyfabric_machines::engine::list::Source;
 use polyfabric_machines::engine::schedule::{
@@ -39,8 +39,8 @@ fn changes_of_modulus() -> Arc<KernelProgram> {
 fn residue_machines() -> Vec<(Described, Listed)> {
     let program = changes_of_modulus();
     let own = all_machines().into_iter().filter_map(|machine| {
-        let Programs::Residue(mapper) = machine.mapped_by().programs() else { return None };
-        let resources = mapper.resources(&machine, &program, &Given::new()).expect("its figures are right");
+        let Target::Residue(mapper) = machine.target() else { return None };
+        let resources = mapper.resources(&program, &Given::new()).expect("its figures are right");
         if !has_modes(&resources) {
             return None;
         }

@@ -136,7 +136,7 @@ impl Case {
     /// Every machine of the family, with key switches and products.
     pub fn all() -> Vec<Self> {
         let machines = super::all_machines();
-        let own = machines.iter().filter(|machine| machine.mapped_by().programs().family() == Family::Residue);
+        let own = machines.iter().filter(|machine| machine.family() == Family::Residue);
         own.flat_map(|machine| [Operation::Permute, Operation::Multiply].map(|of| Self::new(machine, of))).collect()
     }
 

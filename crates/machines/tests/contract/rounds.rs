@@ -5,7 +5,7 @@ use super::{all_machines, loops};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_machines::audit::residue::{Meaning, Role, audit};
-use polyfabric_machines::contract::Programs;
+use polyfabric_machines::contract::Target;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
 use polyfabric_machines::engine::checker::{check, check_every_round};
@@ -367,11 +367,11 @@ fn a_machine_whose_schedules_are_without_loops_says_so() {
     for (machine, repeats) in family() {
         let mapped = WholeRounds::map(&machine, rounds.clone(), &Given::new());
         assert_eq!(mapped.is_ok(), repeats);
-        let Programs::Residue(mapper) = machine.mapped_by().programs() else { panic!("of the family") };
+        let Target::Residue(mapper) = machine.target() else { panic!("of the family") };
         if !repeats {
             let (none, keys) =
                 (Schedule { resources: Resources::default(), items: Vec::new() }, KeySet::new(ring.clone()));
-            let refused = mapper.replay_rounds(&machine, &rounds, &[], &none, &keys, &[]).expect_err("no rounds");
+            let refused = mapper.replay_rounds(&rounds, &[], &none, &keys, &[]).expect_err("no rounds");
             assert!(matches!(refused, MachineError::NoRounds { .. }), "{refused}");
             assert!(refused.to_string().contains(machine.name()), "{refused}");
             without += 1;
@@ -385,7 +385,7 @@ fn rounds_are_judged_alike_folded_and_unrolled_and_give_the_interpreters_words()
     let (ring, gadget) = ring();
     for machine in machines() {
         let mut state = 7;
-        let Programs::Residue(mapper) = machine.mapped_by().programs() else { panic!("of the family") };
+        let Target::Residue(mapper) = machine.target() else { panic!("of the family") };
         let classes: Vec<String> = mapper.primary().iter().map(|&class| class.to_owned()).collect();
         for length in [1, 2, 3, 5, 8, 13] {
             let case = Case::crowded(&machine, (&ring, &gadget), random_rounds(&ring, length, &mut state));
