@@ -14,8 +14,9 @@ mod expected;
 pub mod rounds;
 
 use super::AuditError;
+use crate::engine::function::Function as Allowed;
 use crate::engine::list::EventList;
-use crate::engine::schedule::{Event, KindId, MemoryKind, OpRef, Resources, Value};
+use crate::engine::schedule::{Event, MemoryKind, OpRef, Resources, Value};
 use crate::rns::function::Function;
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
 use crate::rns::step::{Step, Sum};
@@ -29,27 +30,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::{ControlFlow, Range};
 
-/// What operations of one kind may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Move a vector.
-    Move,
-    /// Steps of these names.
-    Compute(&'static [&'static str]),
-    /// Sums of products.
-    Sums {
-        /// Of one limb, how many at a time.
-        together: usize,
-        /// Of how many terms each, at most.
-        terms: usize,
-    },
-}
-
 /// What a mapper's names mean.
 pub trait Meaning {
-    /// What operations of `kind` may do.
-    fn role(&self, kind: KindId) -> Role;
-
     /// What an event computes, with its moduli and its constants.
     fn step(&self, op: OpRef) -> Option<Step>;
 
@@ -187,9 +169,9 @@ impl Audit<'_> {
     fn event(&mut self, event: &Event) -> Result<(), AuditError> {
         cancel::check();
         self.sized(event)?;
-        match self.meaning.role(event.op.kind) {
-            Role::Move => self.moved(event),
-            role => self.compute(event, role),
+        match self.resources.kinds[usize::from(event.op.kind.0)].function {
+            Allowed::Move { .. } => self.moved(event),
+            function => self.compute(event, function),
         }
     }
 
@@ -250,12 +232,12 @@ impl Audit<'_> {
         self.work(event, needed)
     }
 
-    fn compute(&mut self, event: &Event, role: Role) -> Result<(), AuditError> {
+    fn compute(&mut self, event: &Event, allowed: Allowed) -> Result<(), AuditError> {
         let result = event.writes.first().map_or(u32::MAX, |write| write.value.index);
         let named = format!("value {result}");
-        let may = |step: &Step| match (role, step) {
-            (Role::Compute(names), _) => names.contains(&step.name()),
-            (Role::Sums { together, terms }, Step::Sums(sums)) => {
+        let may = |step: &Step| match (allowed, step) {
+            (Allowed::Compute(names), _) => names.contains(&step.name()),
+            (Allowed::Sums { together, terms }, Step::Sums(sums)) => {
                 sums.len().is_multiple_of(together)
                     && sums
                         .chunks(together)
@@ -288,8 +270,8 @@ impl Audit<'_> {
             step => {
                 let found = self.several(step, &operands, &mut results);
                 found.map_err(|missing| self.operand(event, &*named, missing))?;
-                match role {
-                    Role::Sums { together, .. } => results.len() / together,
+                match allowed {
+                    Allowed::Sums { together, .. } => results.len() / together,
                     _ => results.len(),
                 }
             }

@@ -40,6 +40,10 @@ pub enum Function {
     KeySwitch,
     /// Linear layers, or parts of them.
     Linear,
+    /// Functions of RNS vectors, by name (`rns::step::Step::name`).
+    Compute(&'static [&'static str]),
+    /// Sums of products of RNS vectors: of one limb, `together` at a time, of at most `terms` terms each.
+    Sums { together: usize, terms: usize },
 }
 
 /// A unit of a blind rotation's data path.

@@ -40,7 +40,7 @@ pub const INPUT: ClassId = ClassId(1);
 pub const RESULT: ClassId = ClassId(2);
 
 /// Functions of the units, in the order of their kinds of operation.
-pub const FUNCTIONS: [(&str, UnitKind); 9] = [
+pub static FUNCTIONS: [(&str, UnitKind); 9] = [
     ("ntt", UnitKind::Ntt),
     ("intt", UnitKind::Ntt),
     ("aut", UnitKind::Automorphism),
@@ -125,11 +125,12 @@ pub fn resources(machine: &F1, geometry: &Geometry) -> Resources {
         builder.channel(format!("hbm{stack}"), "hbm", machine.stack_bytes);
     }
     memories(&mut builder, machine, geometry);
-    for (name, kind) in FUNCTIONS {
-        let busy = geometry.occupancy_of(kind);
+    for (name, kind) in &FUNCTIONS {
+        let busy = geometry.occupancy_of(*kind);
         // A unit of low throughput gives its result at the full rate, at the end of the time that it takes.
-        let latency = geometry.latency_of(kind) + geometry.occupancy - busy;
-        builder.kind(name, kind.name(), vector / busy as f64, latency);
+        let latency = geometry.latency_of(*kind) + geometry.occupancy - busy;
+        let made = builder.kind(*name, kind.name(), vector / busy as f64, latency);
+        builder.does(made, engine::Function::Compute(std::slice::from_ref(name)));
     }
     let (network, lanes) = (machine.depth.network, machine.lanes as f64);
     for (name, class, latency) in [

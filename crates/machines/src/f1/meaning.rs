@@ -1,10 +1,10 @@
 //! What the names in F1's events stand for, for the audit and the replay.
 
-use super::expand::{FUNCTIONS, RESULT};
+use super::expand::RESULT;
 use super::machine::Geometry;
 use super::translate::Translation;
-use crate::audit::residue::{Meaning, Role};
-use crate::engine::schedule::{KindId, OpRef, Value};
+use crate::audit::residue::Meaning;
+use crate::engine::schedule::{OpRef, Value};
 use crate::rns::leaf::LeafSubpolynomial;
 use crate::rns::step::Step;
 use crate::rns::subpolynomials::Subpolynomials;
@@ -27,13 +27,6 @@ impl<'a> Names<'a> {
 }
 
 impl Meaning for Names<'_> {
-    fn role(&self, kind: KindId) -> Role {
-        match FUNCTIONS.get(usize::from(kind.0)) {
-            Some((name, _)) => Role::Compute(std::slice::from_ref(name)),
-            None => Role::Move,
-        }
-    }
-
     fn step(&self, op: OpRef) -> Option<Step> {
         let instruction = op.kernel_op as usize;
         (instruction < self.translation.graph.len()).then(|| Step::One(self.translation.graph.function(instruction)))

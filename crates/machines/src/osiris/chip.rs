@@ -4,6 +4,7 @@ use super::machine::Osiris;
 use super::mod_change::ModChangeUnits;
 use super::tasks::{Residue, Tasks};
 use super::units::{BaseConversionArray, Direction, HadamardUnit, LimbExtension, NttUnit};
+use crate::engine::function::Function;
 use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Mode, OpRef, Resource, ScheduleBuilder, Traffic, Value, WaitCategory,
 };
@@ -149,6 +150,20 @@ impl Kinds {
             store: kind("store".to_owned(), "hbm", 0),
         };
         kinds.modes = builder.resources().kinds.iter().map(|kind| kind.mode).collect();
+        let sums = |together, terms| Function::Sums { together, terms };
+        for (of, function) in [
+            (&*kinds.inverse, Function::Compute(&["intt"])),
+            (&*kinds.forward, Function::Compute(&["ntt"])),
+            (&*kinds.extension, Function::Compute(&["extension"])),
+            (&*kinds.conversion, Function::Compute(&["conversion"])),
+            (&[kinds.division, kinds.pointwise], sums(1, 2)),
+            (&[kinds.both], sums(2, 2)),
+            (&[kinds.inner_product], sums(2, machine.hadamard_height)),
+            (&[kinds.masks], Function::Compute(&["mask"])),
+            (&[kinds.automorphism], Function::Compute(&["aut"])),
+        ] {
+            of.iter().for_each(|&kind| _ = builder.does(kind, function));
+        }
         kinds
     }
 

@@ -212,7 +212,7 @@ impl MappedResidue for Mapped {
     }
 
     fn meaning(&self) -> Box<dyn Meaning + '_> {
-        Box::new(Names::new(&self.scheduled, &self.program, self.machine.hadamard_height))
+        Box::new(Names::new(&self.scheduled, &self.program))
     }
 
     fn replay(

@@ -3,8 +3,8 @@
 use super::chip::Does;
 use super::schedule::Scheduled;
 use super::tasks::{Half, Kernel, Pointwise, Residue, inverse_of_product, read_at_once};
-use crate::audit::residue::{Meaning, Role};
-use crate::engine::schedule::{KindId, OpRef, Value};
+use crate::audit::residue::Meaning;
+use crate::engine::schedule::{OpRef, Value};
 use crate::rns::function::Function;
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
 use crate::rns::step::{Step, Sum, Term};
@@ -18,8 +18,6 @@ use std::collections::{HashMap, HashSet};
 pub struct Names<'a> {
     scheduled: &'a Scheduled,
     program: &'a KernelProgram,
-    /// Digits of an inner product, at most.
-    height: usize,
     /// Number of each stream's first vector, and one behind the last.
     streams: Vec<usize>,
     outputs: HashSet<Residue>,
@@ -34,8 +32,8 @@ fn product(a: usize, b: usize) -> Term {
 }
 
 impl<'a> Names<'a> {
-    /// Of a schedule of `program`, for Hadamard units of `height` cells.
-    pub fn new(scheduled: &'a Scheduled, program: &'a KernelProgram, height: usize) -> Self {
+    /// Of a schedule of `program`.
+    pub fn new(scheduled: &'a Scheduled, program: &'a KernelProgram) -> Self {
         let mut next = scheduled.tasks.leaves.len();
         let mut streams = vec![next];
         for &limbs in &scheduled.streams {
@@ -43,7 +41,7 @@ impl<'a> Names<'a> {
             streams.push(next);
         }
         let outputs = scheduled.tasks.outputs.iter().flatten().map(|&(_, residue)| residue).collect();
-        Self { scheduled, program, height, streams, outputs }
+        Self { scheduled, program, streams, outputs }
     }
 
     fn modulus(&self, limb: LimbId) -> Modulus {
@@ -100,21 +98,6 @@ impl<'a> Names<'a> {
 }
 
 impl Meaning for Names<'_> {
-    fn role(&self, kind: KindId) -> Role {
-        match self.scheduled.chip.kinds.does(kind) {
-            Does::Inverse => Role::Compute(&["intt"]),
-            Does::Forward => Role::Compute(&["ntt"]),
-            Does::Extension => Role::Compute(&["extension"]),
-            Does::Conversion => Role::Compute(&["conversion"]),
-            Does::Division | Does::Pointwise => Role::Sums { together: 1, terms: 2 },
-            Does::Both => Role::Sums { together: 2, terms: 2 },
-            Does::InnerProduct => Role::Sums { together: 2, terms: self.height },
-            Does::Masks => Role::Compute(&["mask"]),
-            Does::Automorphism => Role::Compute(&["aut"]),
-            Does::Move => Role::Move,
-        }
-    }
-
     fn step(&self, op: OpRef) -> Option<Step> {
         let task = self.scheduled.tasks.tasks.get(op.body_op as usize)?;
         let kernel = task.kernel.of_event(self.scheduled.tiling, op.iteration)?;

@@ -29,7 +29,6 @@ pub struct Body {
     names: [Vec<Value>; 2],
     /// The residues of these names.
     residues: [HashMap<Value, u32>; 2],
-    height: usize,
     /// Events in the order of the schedule, with the names of other rounds.
     items: Arc<Vec<Item>>,
 }
@@ -57,15 +56,7 @@ impl Body {
         let names = [first?, other?];
         let residues = [0, 1].map(|form| (0..).zip(&names[form]).map(|(residue, &name)| (name, residue)).collect());
         let items = std::mem::take(&mut scheduled.schedule.items);
-        let mut body = Self {
-            scheduled,
-            program: Arc::clone(program),
-            cycles,
-            names,
-            residues,
-            height: machine.hadamard_height,
-            items: Arc::default(),
-        };
+        let mut body = Self { scheduled, program: Arc::clone(program), cycles, names, residues, items: Arc::default() };
         body.items = Arc::new(body.renamed(items, |body, own| body.name(false, own)));
         Ok(body)
     }
@@ -143,7 +134,7 @@ fn names(
 
 impl BodyMeaning for Body {
     fn meaning(&self) -> Box<dyn Meaning + '_> {
-        Box::new(Names::new(&self.scheduled, &self.program, self.height))
+        Box::new(Names::new(&self.scheduled, &self.program))
     }
 
     fn name(&self, first: bool, own: Value) -> Option<Value> {

@@ -95,7 +95,7 @@ impl Case {
     fn check(&self, machine: &Osiris) -> u64 {
         let scheduled = self.schedule(machine);
         let checked = check(&scheduled.schedule, &["ntt".to_owned()]).unwrap_or_else(|violation| panic!("{violation}"));
-        let names = Names::new(&scheduled, &self.program, machine.hadamard_height);
+        let names = Names::new(&scheduled, &self.program);
         audit(&self.program, &scheduled.schedule, &names).unwrap_or_else(|error| panic!("{error}"));
         assert!(self.replay(machine, &scheduled).expect("it is carried out") == self.expected);
         checked.cycles
@@ -323,7 +323,7 @@ fn limbs_that_a_program_drops_are_computed_and_no_others_in_vain() {
     let case = Case::new(&ring, &gadget, dropped_product(&ring, &gadget, 0));
     case.check(&small());
     let twice = Case::new(&ring, &gadget, dropped_product(&ring, &gadget, 1)).schedule(&small());
-    let names = Names::new(&twice, &case.program, small().hadamard_height);
+    let names = Names::new(&twice, &case.program);
     let refused = audit(&case.program, &twice.schedule, &names).expect_err("the product is computed twice");
     assert!(refused.to_string().contains("is computed, and nothing reads it"), "{refused}");
 }

@@ -8,11 +8,12 @@ use super::function::Function;
 use super::leaf::{Leaf, LeafSubpolynomial};
 use super::step::Step;
 use super::subpolynomials::Subpolynomials;
-use crate::audit::residue::{Meaning, Role};
+use crate::audit::residue::Meaning;
 use crate::contract::Cause;
 use crate::engine::calendar::Calendar;
+use crate::engine::function::Function as Allowed;
 use crate::engine::list::EventList;
-use crate::engine::schedule::{Access, Event, MemoryKind, OpRef, Value};
+use crate::engine::schedule::{Access, Event, MemoryKind, OpRef, Resources, Value};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::ntt::{Ntt, NttError};
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -165,6 +166,7 @@ struct Due {
 }
 
 struct Replay<'a> {
+    resources: &'a Resources,
     meaning: &'a dyn Meaning,
     arithmetic: &'a dyn Arithmetic,
     given: &'a Given<'a>,
@@ -188,8 +190,9 @@ pub fn replay(
         MemoryKind::Wire { delay, .. } => Store::Wire(VecDeque::new(), i64::from(*delay)),
         MemoryKind::OffChip | MemoryKind::Scoreboard => Store::ByValue(HashMap::new()),
     };
-    let stores = list.resources().memories.iter().map(|memory| store(&memory.kind)).collect();
-    let mut replay = Replay { meaning, arithmetic, given, stores, in_flight: Vec::new(), free: Vec::new() };
+    let resources = list.resources();
+    let stores = resources.memories.iter().map(|memory| store(&memory.kind)).collect();
+    let mut replay = Replay { resources, meaning, arithmetic, given, stores, in_flight: Vec::new(), free: Vec::new() };
     let mut calendar = Calendar::new(0);
     let mut found = Ok(());
     list.visit(&mut |event| {
@@ -292,8 +295,8 @@ impl Replay<'_> {
     fn result(&self, cycle: i64, index: usize) -> Result<Words, ReplayError> {
         let InFlight { op, operands, .. } = &self.in_flight[index];
         let first = operands.first().ok_or(ReplayError::Empty { cycle })?;
-        match self.meaning.role(op.kind) {
-            Role::Move => Ok(first.clone()),
+        match self.resources.kinds[usize::from(op.kind.0)].function {
+            Allowed::Move { .. } => Ok(first.clone()),
             _ => match self.meaning.step(*op) {
                 Some(Step::One(function)) => self.arithmetic.execute(function, first, operands.get(1).unwrap_or(first)),
                 _ => Err(ReplayError::Meaning { cycle }),

@@ -4,14 +4,14 @@ use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_machines::Described;
 use polyfabric_machines::audit::AuditError;
-use polyfabric_machines::audit::residue::{Meaning, Role, audit};
+use polyfabric_machines::audit::residue::{Meaning, audit};
 use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::residue::{MappedResidue, Simulated, hold, map};
 use polyfabric_machines::engine::checker::{Hazard, check};
 use polyfabric_machines::engine::list::{EventList, Instructions, Source};
 use polyfabric_machines::engine::schedule::{
-    Access, Event, KindId, Lines, MemoryKind, OpRef, Place, Resources, Traffic, Value,
+    Access, Event, Lines, MemoryKind, OpRef, Place, Resources, Traffic, Value,
 };
 use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_machines::rns::step::Step;
@@ -225,9 +225,6 @@ struct Exchanged<'a> {
 }
 
 impl Meaning for Exchanged<'_> {
-    fn role(&self, kind: KindId) -> Role {
-        self.own.role(kind)
-    }
     fn step(&self, op: OpRef) -> Option<Step> {
         self.own.step(op)
     }

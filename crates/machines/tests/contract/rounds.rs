@@ -4,14 +4,14 @@
 use super::{all_machines, loops};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_machines::audit::residue::{Meaning, Role, audit};
+use polyfabric_machines::audit::residue::{Meaning, audit};
 use polyfabric_machines::contract::Target;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
 use polyfabric_machines::engine::checker::{check, check_every_round};
 use polyfabric_machines::engine::description::{Dimension, Figure};
 use polyfabric_machines::engine::schedule::{
-    Access, Event, Item, KindId, Lines, MemoryKind, OpRef, Place, Repeat, Resources, Schedule, Shift, Value,
+    Access, Event, Item, Lines, MemoryKind, OpRef, Place, Repeat, Resources, Schedule, Shift, Value,
 };
 use polyfabric_machines::rns::function::Function;
 use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
@@ -274,9 +274,6 @@ impl<'a> Unrolled<'a> {
 }
 
 impl Meaning for Unrolled<'_> {
-    fn role(&self, kind: KindId) -> Role {
-        self.names[0].role(kind)
-    }
     fn step(&self, op: OpRef) -> Option<Step> {
         let number = op.ciphertext as usize;
         let round = self.round(number)?;

@@ -67,7 +67,7 @@ fn check_program(program: &Program, set: &str, machine: &Osiris, median_bits: f6
     let scheduled = schedule(machine, &lowered.kernel).expect("it fits");
     check(&scheduled.schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
     let given: Vec<&RnsPolynomial> = encrypted.iter().flat_map(|one| &one.ciphertext().parts).collect();
-    audit(&lowered.kernel, &scheduled.schedule, &Names::new(&scheduled, &lowered.kernel, machine.hadamard_height))
+    audit(&lowered.kernel, &scheduled.schedule, &Names::new(&scheduled, &lowered.kernel))
         .unwrap_or_else(|error| panic!("{error}"));
     let found = replay(machine, &scheduled, &scheduled.schedule, &lowered.kernel, &keys, &given);
     let mut found = found.expect("it is carried out").into_iter();
