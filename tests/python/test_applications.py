@@ -121,6 +121,7 @@ def test_a_deep_network_runs_encrypted():
     assert network.run({"image": image}).correct
 
 
+@pytest.mark.full
 def test_a_vgg_network_runs_encrypted():
     network = vgg9(width=2, size=4)
     image = np.random.default_rng(2).choice([-1, 1], size=48)

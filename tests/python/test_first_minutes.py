@@ -40,6 +40,7 @@ def run(command: list[str]) -> str:
     return done.stdout
 
 
+@pytest.mark.full
 def test_integers_a_model_and_a_server_in_two_minutes(tmp_path: Path) -> None:
     begin, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     integers = run(shown("python examples/integers.py"))

@@ -281,6 +281,7 @@ def test_the_page_runs_as_it_stands() -> None:
         exec(block, scope)
 
 
+@pytest.mark.full
 def test_the_example_runs() -> None:
     example = runpy.run_path(str(ROOT / "examples" / "model.py"))
     model, encrypted, unseen = example["train"]()

@@ -276,6 +276,7 @@ def test_a_stage_as_a_body_takes_what_it_takes_by_itself():
     assert times[0] == pytest.approx(times[1], rel=0.03)
 
 
+@pytest.mark.full
 def test_the_whole_network_is_timed_and_not_run(polyfabric):
     done = polyfabric("run", "sorting", "--params", bitonic_sorting.PAPER_SET)
     assert done.status != 0

@@ -166,6 +166,7 @@ def test_its_area_and_energy_follow_a_sweep(polyfabric):
     assert 'those of `units.pipeline.adder` = "1 cycles", not of 2 cycles' in other["area_cause"]
 
 
+@pytest.mark.full
 def test_half_an_f1_runs_a_program_and_tells_what_it_moves_again(polyfabric):
     common = ("simulate", "permute", "--machine", str(RNS), "--params", "12", "--batch", "8")
     report = json.loads(polyfabric(*common, "--json").out)

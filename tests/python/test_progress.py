@@ -50,7 +50,7 @@ def test_a_failure_probability_is_accepted_by_the_same_name_everywhere():
 
 
 def test_a_simulation_tells_its_stages_and_a_hook_ends_it():
-    @pf.program(x=pf.UInt(32), y=pf.UInt(32))
+    @pf.program(x=pf.UInt(8), y=pf.UInt(8))
     def quotient(x, y):
         return x // y
 

@@ -97,7 +97,9 @@ def test_the_estimate_of_a_plan_is_at_least_what_it_takes_and_at_most_three_time
         (lambda x: x[::-1], {"x": pf.Real.vector(16384)}),
         (lambda x: reduce(lambda s, i: s + x * np.full(16384, i), range(1, 1000), x), {"x": pf.Real.vector(16384)}),
         (lambda x: np.ones((4096, 4096), dtype=int) @ x, {"x": pf.Int(0, 1).vector(4096)}),
-        (lambda x: [element + 1 for element in x], {"x": pf.UInt(8).vector(1 << 17)}),
+        pytest.param(
+            lambda x: [element + 1 for element in x], {"x": pf.UInt(8).vector(1 << 17)}, marks=pytest.mark.full
+        ),
         (lambda x, y: x // y, {"x": pf.UInt(1024), "y": pf.UInt(1024)}),
         (lambda x: x + 1, {"x": pf.Int(0, 3).vector(1 << 24)}),
     ],

@@ -15,7 +15,7 @@ def mixed(index: int) -> int:
 def test_a_table_with_an_encrypted_index_decrypts_to_its_entries(bits: int) -> None:
     program = pf.program("table", i=pf.UInt(bits))(lambda i: pf.Table(mixed, pf.UInt(8))[i])
     keys = None
-    for index in (0x5A37 % (1 << bits), *((0, 255) if bits == 8 else ())):
+    for index in (0x5A37 % (1 << bits), *((255,) if bits == 8 else ())):
         result = program.run({"i": index}, keys=keys)
         keys = result.keys
         assert result.outputs == {"result": mixed(index)}
