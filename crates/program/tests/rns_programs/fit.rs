@@ -1,6 +1,6 @@
 //! Are inputs refused that lead out of an approximation's interval or of the modulus, and results of which nothing is left?
 
-use crate::{Zeros, chain};
+use super::{Zeros, chain};
 use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{
     Basis, Builder, Complex, NodeId, Polynomial, Program, ProgramError, Scheme, Values,

@@ -1,6 +1,6 @@
 //! Does a printed kernel program read back to itself, and is a wrong or hostile text refused with the place and a remedy?
 
-use crate::{Zeros, chain};
+use super::{Zeros, chain};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;

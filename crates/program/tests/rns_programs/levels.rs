@@ -1,6 +1,6 @@
 //! Are levels those that the program needs, and is what does not fit told with its place, its values and a remedy?
 
-use crate::chain;
+use super::chain;
 use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{Builder, NodeId, Program, ProgramError, Scheme, Values};
 use polyfabric_program::rns::levels::{Plan, PlanRules, Scale};

@@ -1,6 +1,6 @@
 //! Does the lowering share what can be shared, and does it ask for the keys that are needed?
 
-use crate::{Zeros, chain};
+use super::{Zeros, chain};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::Location;

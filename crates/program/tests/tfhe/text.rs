@@ -1,6 +1,6 @@
 //! Does the text form of both graphs read back to the same program, and does it refuse everything else in words?
 
-use crate::random_program::{Limits, Stream, inputs, program};
+use super::random_program::{Limits, Stream, inputs, program};
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::Location;
 use polyfabric_program::tfhe::Matrix;

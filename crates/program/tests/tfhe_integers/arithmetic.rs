@@ -1,6 +1,6 @@
 //! Sums, differences, products, quotients, and comparisons.
 
-use crate::common::{Compiled, Stream, digits, kinds, wrapped};
+use super::common::{Compiled, Stream, digits, kinds, wrapped};
 use polyfabric_program::tfhe::integers::{Comparison, IntegerType, Weighted};
 
 const WIDTHS: [u32; 10] = [1, 2, 3, 4, 7, 8, 16, 33, 64, 96];

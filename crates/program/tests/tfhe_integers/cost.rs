@@ -1,6 +1,6 @@
 //! Look-ups and levels of each operation, as the documentation tells them.
 
-use crate::common::Compiled;
+use super::common::Compiled;
 use polyfabric_program::tfhe::integers::{Amount, BitOperation, Comparison, Direction, IntegerType};
 use polyfabric_program::tfhe::kernel::OpKind;
 use polyfabric_program::tfhe::lowering::{KeySwitchOrder, TfheLowering, lower};

@@ -1,6 +1,6 @@
 //! Bits, shifts, casts, tables, vectors.
 
-use crate::common::{Compiled, Stream, digits, kinds, wrapped};
+use super::common::{Compiled, Stream, digits, kinds, wrapped};
 use polyfabric_program::tfhe::integers::{Amount, BitOperation, Comparison, Direction, IntegerType};
 
 #[test]

@@ -1,6 +1,6 @@
 //! Linear transforms and polynomials against clear ones.
 
-use crate::common::{ChainLiteral, Client, precision, random_slots};
+use super::common::{ChainLiteral, Client, precision, random_slots};
 use polyfabric_program::rns::approximation::ChebyshevSeries;
 use polyfabric_program::rns::homomorphic::{Basis, Complex, Diagonals, Polynomial, Values};
 use polyfabric_program::rns::lowering::Hoisting;

@@ -1,6 +1,6 @@
 //! Whole bootstrapping on small rings.
 
-use crate::common::{ChainLiteral, Client, precision, random_slots};
+use super::common::{ChainLiteral, Client, precision, random_slots};
 use polyfabric_program::rns::approximation::modular_reduction::{Method, Nodes, ReductionLiteral};
 use polyfabric_program::rns::lowering::Hoisting;
 use polyfabric_program::rns::lowering::bootstrap::{

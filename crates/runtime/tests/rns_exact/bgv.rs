@@ -1,6 +1,6 @@
 //! BGV: every operation of the evaluator, with moduli switched.
 
-use crate::definition::{Coefficients, Poly, World, add, assert_equal, each, modulo, multiply, scale, sub};
+use super::definition::{Coefficients, Poly, World, add, assert_equal, each, modulo, multiply, scale, sub};
 use num_bigint::BigInt;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;

@@ -1,6 +1,6 @@
 //! CKKS: every operation of the lowering, with every gadget, conversion and order.
 
-use crate::definition::{
+use super::definition::{
     Coefficients, Poly, World, add, assert_equal, automorphism, each, modulo, multiply, scale, sub,
 };
 use num_bigint::BigInt;

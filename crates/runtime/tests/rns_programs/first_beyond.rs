@@ -1,6 +1,6 @@
 //! Is the first operation that leaves its bound named, with its place, and no later one that only inherits its error?
 
-use crate::common::{World, random_inputs, run_with_bad_key};
+use super::common::{World, random_inputs, run_with_bad_key};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::Location;
 use polyfabric_program::rns::homomorphic::{Builder, NodeId, Program, Scheme};

@@ -1,6 +1,6 @@
 //! Is a key switch whose error swamps the scale never chosen, and is what the report says of it so?
 
-use crate::common::{World, random_inputs, run};
+use super::common::{World, random_inputs, run};
 use polyfabric_program::rns::homomorphic::{Builder, Program, Scheme};
 use polyfabric_program::rns::lowering::{RnsLowering, SPARE_BITS, fewest_products};
 use polyfabric_program::rns::noise::{NodeReport, NoiseReport};

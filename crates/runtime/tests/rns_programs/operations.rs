@@ -1,6 +1,6 @@
 //! Is each operation right on random slots, for each way to do it, with the error that the report says?
 
-use crate::common::{World, random_inputs, run};
+use super::common::{World, random_inputs, run};
 use polyfabric_program::rns::homomorphic::{Builder, NodeId, Program, ProgramError, Scheme, Values};
 use polyfabric_program::rns::lowering::{
     Hoisting, LevelPolicy, Relinearisation, Rescaling, RnsLowering, RotationOrder,

@@ -1,6 +1,6 @@
 //! Is every node of a random program right, with an error below its bound, whatever the choice?
 
-use crate::common::{World, random_inputs, run};
+use super::common::{World, random_inputs, run};
 use polyfabric_program::rns::homomorphic::{
     Basis, Builder, Diagonals, NodeId, Op, Polynomial, Program, Scheme, Values,
 };

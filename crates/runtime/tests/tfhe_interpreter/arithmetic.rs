@@ -1,7 +1,7 @@
 //! Do the arithmetics differ only as they may: f64 within its proven bound of exact, fixed point the same every time
 //! and with saturations reported?
 
-use crate::common::{Keys, clear, values};
+use super::common::{Keys, clear, values};
 use polyfabric_kernels::fft::error_bound;
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, Program};

@@ -1,6 +1,6 @@
 //! Do the built-in programs compute what they say, at full size, in exact arithmetic and in f64?
 
-use crate::common::{Keys, clear, values};
+use super::common::{Keys, clear, values};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::{ConstantRun, KernelProgram, TableChoice, TestPolynomial};
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering};

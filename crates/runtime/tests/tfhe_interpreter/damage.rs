@@ -4,7 +4,7 @@
 //! nothing, whole steps within the range give another value (who can write ciphertexts can do that: encryption hides, it does not sign),
 //! all else is refused.
 
-use crate::common::{Keys, clear, values};
+use super::common::{Keys, clear, values};
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::{
     Builder, CodecError, ElementType, LookupResult, Program, Range, Table, decode_output,

@@ -5,7 +5,7 @@
 //! these are 47 % and less over 100 keys, or 80 % where a key's failures come in clusters, half of them under one key in ten. Without it, over 20 keys, they are twice
 //! that, and of cases that have a source of noise in common one is run.
 
-use crate::common::{Keys as KeyPair, Values, clear, values};
+use super::common::{Keys as KeyPair, Values, clear, values};
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_kernels::{Gadget, Torus};
 use polyfabric_program::tfhe::homomorphic::{

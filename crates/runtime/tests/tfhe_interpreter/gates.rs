@@ -1,6 +1,6 @@
 //! Do encrypted gates, multiplexers and a ripple-carry adder give their truth tables, wherever the key switch stands?
 
-use crate::common::{Keys, Values, clear, values};
+use super::common::{Keys, Values, clear, values};
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, NodeId, Program};
 use polyfabric_program::tfhe::kernel::OpKind;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, LoweringError, TfheLowering, lower};

@@ -1,6 +1,6 @@
 //! Do operations on encrypted integers decrypt to the right ones, with the set that is chosen for a failure probability of 2^-128?
 
-use crate::common::{Keys, clear};
+use super::common::{Keys, clear};
 use polyfabric_program::tfhe::homomorphic::Builder;
 use polyfabric_program::tfhe::integers::{Amount, Comparison, Direction, IntegerType, Integers};
 use polyfabric_program::tfhe::lowering::TfheLowering;

@@ -1,7 +1,7 @@
 //! Is the measured noise, over many keys, what the program's noise report predicts: at the outputs, and where a look-up reads, also for
 //! values that share ciphertexts?
 
-use crate::common::{Keys, Values, clear, values};
+use super::common::{Keys, Values, clear, values};
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::tfhe::Matrix;

@@ -2,8 +2,8 @@
 //! every arithmetic, and as the batched runtime executes it? Are the choices that only reorder exact arithmetic equal
 //! bit for bit?
 
-use crate::common::{Keys, clear};
-use crate::random_program::{Limits, Stream, inputs, program};
+use super::common::{Keys, clear};
+use super::random_program::{Limits, Stream, inputs, program};
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::Program;
 use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};

@@ -1,8 +1,8 @@
 //! Do unrolled keys give what plain ones do: random programs decrypt to the evaluation in the clear in every arithmetic and domain, exact
 //! results agree bit for bit between domains, and noise is as predicted? Are keys and programs of different unrolling kept apart?
 
-use crate::common::{Keys, clear, values};
-use crate::random_program::{Limits, Stream, inputs, program};
+use super::common::{Keys, clear, values};
+use super::random_program::{Limits, Stream, inputs, program};
 use polyfabric_kernels::Torus;
 use polyfabric_kernels::fixed::{FixedFftSpec, FixedWidths, RangeRule, Rounding};
 use polyfabric_program::tfhe::builtin;
