@@ -53,7 +53,7 @@ fn series(g: u64, count: u64) -> u64 {
     }
 }
 
-/// What the rounds of some nested loops make of an element of the first: a factor at both points.
+/// The factor, at both points, by which nested loops multiply an element of their first rounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rounds([u64; 2]);
 

@@ -30,9 +30,9 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::{ControlFlow, Range};
 
-/// What a mapper's names mean.
+/// What a mapper's values stand for.
 pub trait Meaning {
-    /// What an event computes, with its moduli and its constants.
+    /// The step of an event, with its moduli and constants.
     fn step(&self, op: OpRef) -> Option<Step>;
 
     /// Whether composite operations are computed whole, so that nothing in between is a value.
@@ -51,7 +51,7 @@ pub trait Meaning {
         1
     }
 
-    /// What a value is that lies in off-chip memory from the start.
+    /// The leaf of the program that a value in off-chip memory is from the start.
     fn leaf(&self, value: Value) -> Option<LeafSubpolynomial>;
 
     /// The value that is a vector of an output of the program: which output, limb by position, vector.
@@ -89,7 +89,7 @@ impl Residue {
         self.is_of(limb) || function.takes_any_word() && (self.limb == limb || !self.unreduced)
     }
 
-    /// What a unit gave for it, which may not be reduced either.
+    /// The result of a unit for it, which may be unreduced too.
     fn led_to(self, function: Function, result: Self) -> Self {
         Self { unreduced: function.leaves_unreduced() && !self.is_of(function.limb()), ..result }
     }
@@ -116,7 +116,7 @@ impl Residue {
     }
 }
 
-/// Holds `list` against `program`.
+/// Audits `list` against `program`.
 ///
 /// # Errors
 /// The first [`AuditError`].
@@ -142,7 +142,7 @@ pub fn audit(program: &KernelProgram, list: &dyn EventList, meaning: &dyn Meanin
     audit.finish(expected)
 }
 
-/// What has happened to a value.
+/// The history of a value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     computed: bool,
@@ -175,7 +175,7 @@ impl Audit<'_> {
         }
     }
 
-    /// Holds that every value is moved whole, to and from places that it fits.
+    /// Checks that values are moved whole, and that their places are large enough.
     fn sized(&self, event: &Event) -> Result<(), AuditError> {
         for access in event.reads.iter().chain(&event.writes) {
             let memory = &self.resources.memories[usize::from(access.place.memory.0)].kind;
@@ -300,7 +300,7 @@ impl Audit<'_> {
         self.work(event, places as u64 * self.vector)
     }
 
-    /// What a unit gives for one vector or two, at the place that is looked at; what is missing.
+    /// The result of a unit for one or two vectors, at the evaluated place. The error says what is missing.
     fn one(&self, function: Function, operands: &[Residue]) -> Result<Residue, String> {
         let Some(&first) = operands.first().filter(|_| operands.len() <= function.operands()) else {
             return Err(format!("{} operands", function.operands()));
@@ -312,7 +312,7 @@ impl Audit<'_> {
         Ok(first.led_to(function, result))
     }
 
-    /// What a unit gives for several vectors at once; what is missing.
+    /// The results of a unit that takes several vectors at once. The error says what is missing.
     fn several(&self, step: &Step, operands: &[Residue], results: &mut Vec<Residue>) -> Result<(), String> {
         let moduli = &self.program.moduli;
         if self.meaning.subpolynomials().count() != 1 {
@@ -387,7 +387,7 @@ impl Audit<'_> {
         Ok(Residue::new(word, sum.limb))
     }
 
-    /// What a unit gives at the place that is looked at.
+    /// The result of a unit at the evaluated place.
     fn evaluate(&self, function: Function, [a, b]: [u64; 2]) -> Residue {
         let moduli = &self.program.moduli;
         let limb = function.limb();

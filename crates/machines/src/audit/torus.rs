@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use work::Work;
 
-/// Holds `schedule` against `program`.
+/// Audits `schedule` against `program`.
 ///
 /// # Errors
 /// The first [`AuditError`].
@@ -56,7 +56,7 @@ struct Audit<'a> {
 struct Read<'a> {
     event: &'a Event,
     shift: Shift,
-    /// What is read. In the audit a value is the work that it takes, and what is read takes none.
+    /// The values that it reads. In the audit a value is the work to make it, and values that are read cost nothing.
     values: Reads<u64>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Audit<'a> {
         matches!(self.resources.memories[usize::from(access.place.memory.0)].kind, MemoryKind::OffChip)
     }
 
-    /// Holds that what lies off the chip from the start, and is read there without anybody having written it, is nothing that the program computes.
+    /// Checks that inputs off the chip, which no event writes, are inputs of the program and not computed by it.
     fn given(&self, read: &Read<'_>) -> Result<(), AuditError> {
         let input = |access: &&Access| self.resources.value_classes[usize::from(access.value.class.0)].input;
         let accesses = read.event.reads.iter().chain(&read.event.writes);
@@ -129,7 +129,7 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// An event whose operands the program lists: each round is looked up, but for those of one sum.
+    /// Audits an event whose operands the program lists: round by round, except where all rounds add to one sum.
     fn every_round(&mut self, event: &'a Event, loops: &[&'a Repeat], shift: Shift) -> Result<(), AuditError> {
         let Some((repeat, inner)) = loops.split_first() else {
             let results = self.hold(event, shift)?;
@@ -173,7 +173,7 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Holds one event against the program; what it computes, with the work of each, or stores.
+    /// Audits one event. Returns the values that it computes or stores, with the work of each.
     fn hold(&self, event: &Event, shift: Shift) -> Result<Vec<(Meaning, u64)>, AuditError> {
         cancel::check();
         let meanings = |value: Value| self.meanings(value.shifted(shift));
@@ -220,7 +220,7 @@ impl<'a> Audit<'a> {
             _ => {}
         }
         // Nothing but tokens passes an event that only orders others.
-        // A row of a linear layer starts from its bias: with a pass of its own, or in that of its first term.
+        // A row of a linear layer starts from its bias, in a separate pass or in that of its first term.
         let passes = match function {
             Function::Linear => needed + written.iter().map(|&meaning| self.row_elements(meaning)).sum::<u64>(),
             _ => needed,
@@ -231,7 +231,7 @@ impl<'a> Audit<'a> {
         Ok(results)
     }
 
-    /// What `value` stands for; nothing of the program if it is a token.
+    /// The meanings of `value`, without tokens.
     fn meanings(&self, value: Value) -> impl Iterator<Item = Meaning> {
         self.labels.meanings(value).filter(|meaning| !matches!(meaning, Meaning::Token { .. }))
     }
@@ -407,7 +407,7 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// What a part of a sum is of, and its work.
+/// Operation and item of a part of a sum, and its work.
 fn of_sum(&(meaning, work): &(Meaning, u64)) -> Option<(u32, u32, u64)> {
     match meaning {
         Meaning::SwitchSum { op, element, .. } | Meaning::LinearSum { op, row: element, .. } => {

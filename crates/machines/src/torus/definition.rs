@@ -1,4 +1,4 @@
-//! What an event computes: each value that it writes by the program's definition, from the values that it reads.
+//! The meaning of an event: each value that it writes, by the program's definition, from the values that it reads.
 //!
 //! The definition stands here once, and is carried out in two domains. The audit counts work, and so finds out what an event lacks; the
 //! replay computes with polynomials. For example, a multiplier writes the sum of products after row 3. The body defines it as the sum
@@ -20,9 +20,9 @@ pub enum Undefined {
     Other,
 }
 
-/// What definitions are carried out in.
+/// A domain in which definitions are evaluated.
 pub trait Domain {
-    /// What stands for a value of the program.
+    /// Represents a value of the program.
     type Value: Clone;
 
     /// Why an operation cannot be carried out.
@@ -67,7 +67,7 @@ pub trait Domain {
 /// A part of a key switch.
 #[derive(Clone, Copy, Debug)]
 pub struct SwitchPart<'a> {
-    /// What is done for each mask element.
+    /// The operations for one mask element.
     pub body: &'a Body,
     /// Mask elements.
     pub elements: u32,

@@ -56,7 +56,7 @@ impl Meaning {
         }
     }
 
-    /// Whether it is a key or a constant, which nobody computes.
+    /// Whether it is a key, a constant or a token, which no event computes.
     pub fn is_given(self) -> bool {
         matches!(
             self,
@@ -144,7 +144,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// What `value` stands for: several meanings where it holds several side by side, none if the schedule has no such label.
+    /// The meanings of `value`: several where it holds several side by side, none if the schedule has no such label.
     pub fn meanings(&self, value: Value) -> impl Iterator<Item = Meaning> {
         let list = self.lists.get(value.index as usize).map_or(&[][..], |list| list);
         let origin = [value.ciphertext, value.iteration].map(|at| if at == Value::NONE { 0 } else { at });

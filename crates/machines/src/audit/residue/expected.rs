@@ -1,4 +1,4 @@
-//! What a program makes of its inputs, at the place that is looked at.
+//! Evaluates a program at one place of its vectors: the expected value of each of its results.
 
 use super::super::AuditError;
 use super::{Function, KernelProgram, LeafSubpolynomial, Meaning, Residue, Subpolynomials};
@@ -10,7 +10,7 @@ use polyfabric_program::rns::kernel::{Body, Conversion, LimbSet, Op, OpId, OpKin
 use polyfabric_schemes::rns::{Domain, LimbId};
 use std::collections::{HashMap, HashSet};
 
-/// What is expected of a schedule.
+/// What a schedule must compute.
 pub(super) struct Expected {
     /// Of every output, its vectors: limb by limb, subpolynomial by subpolynomial.
     pub outputs: Vec<Vec<Residue>>,
@@ -20,7 +20,7 @@ pub(super) struct Expected {
     pub unread: HashMap<u64, usize>,
 }
 
-/// What the operations of a program do.
+/// Receives the operations of a program.
 trait Operations {
     /// `op` defines these vectors, and some unit has to compute them.
     fn defines(&mut self, op: &Op, vectors: &[Residue]);
@@ -114,8 +114,8 @@ impl Expected {
     }
 }
 
-/// Evaluates `program`; `operations` are told what each operation that computes defines and reads: of a composite operation those of its body, or
-/// its results and operands alone where `meaning` takes it whole. A residue that is taken as it is modulo another limb counts as read.
+/// Evaluates `program` and reports to `operations` what each operation defines and reads. A composite operation is replaced by its body, unless
+/// `meaning` takes it whole. A residue that is used unchanged modulo another limb counts as read.
 fn evaluate(
     program: &KernelProgram,
     meaning: &dyn Meaning,
@@ -177,7 +177,7 @@ fn evaluate(
     Ok(program.outputs.iter().map(|output| values[output.value.index()].clone()).collect())
 }
 
-/// What a body's results are put together from.
+/// The values that a body's results consist of.
 fn ends(body: &Body) -> HashSet<ValueId> {
     let mut open = body.yields.clone();
     let mut ends = HashSet::new();
@@ -226,7 +226,7 @@ impl Evaluation<'_> {
             .collect()
     }
 
-    /// What `op` makes of its operands.
+    /// The result of `op`.
     fn op(&mut self, op: &Op, given: Given<'_>) -> Result<Vec<Residue>, NttError> {
         let ValueType { limbs, domain } = given.type_of(op.results[0]);
         let values = *domain == Domain::Evaluation;
@@ -290,7 +290,7 @@ impl Evaluation<'_> {
         })
     }
 
-    /// What is computed residue by residue: `word` of the modulus, the words of up to three operands, and the limb's place.
+    /// A result that is computed residue by residue: `word` takes the modulus, the words of up to three operands and the limb's position.
     fn pointwise(&self, op: &Op, given: Given<'_>, word: impl Fn(Modulus, [u64; 3], usize) -> u64) -> Vec<Residue> {
         let count = self.subpolynomials.count();
         self.each(&given.type_of(op.results[0]).limbs, |place, limb, _| {
@@ -362,7 +362,7 @@ impl Evaluation<'_> {
         Ok(())
     }
 
-    /// What the unit transforms for one subpolynomial: the polynomial modulo X^M − ω.
+    /// The unit's operand for one subpolynomial: the polynomial modulo X^M − ω.
     fn remainder(&self, limb: LimbId, subpolynomial: usize, polynomial: &[Residue]) -> u64 {
         let modulus = self.modulus(limb);
         let Some(roots) = self.roots.get(&limb.0) else { return modulus.reduce(polynomial[0].word) };

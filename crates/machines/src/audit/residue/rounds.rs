@@ -1,9 +1,8 @@
 //! The audit of schedules in which bodies repeat.
 //!
-//! A body is held against its program once, by the audit of programs ([`super::audit`]). That evaluates it with inputs, public polynomials, keys and
-//! automorphisms that are nothing but their names, so what it shows holds whatever stands behind the names: of every round. What is left is that
-//! rounds come in the order of the program, each once, and that their names are their own: what a round computes is named by its number, what it takes
-//! is what the round before has stored, and what several rounds have under one name is one limb of one key.
+//! Each body is audited once against its program ([`super::audit`]). That audit treats inputs, public polynomials, keys and automorphisms as
+//! symbols, so its result holds for every round. The rest is checked here: rounds come in the program's order, each once. A round's results carry
+//! its number, its inputs are the outputs of the round before, and a value shared by several rounds is one limb of one key.
 
 use super::{AuditError, Meaning, audit};
 use crate::engine::list::EventList;
@@ -15,19 +14,19 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// What a mapper's names in a body mean. The body of the first round is named apart: its inputs lie in memory from the start.
+/// The meaning of a body's values. The first round has other names for its inputs, which lie in memory from the start.
 pub trait BodyMeaning {
-    /// What the events mean, with the names that they have where the body is a program of its own.
+    /// The meaning of the events as a separate program.
     fn meaning(&self) -> Box<dyn Meaning + '_>;
 
-    /// The name, in round 0 of a schedule, of what the body itself names so.
+    /// The name in round 0 of a schedule, for the body's own name.
     fn name(&self, first: bool, own: Value) -> Option<Value>;
 
-    /// The body's own name of that.
+    /// The body's own name, for the name in round 0.
     fn own(&self, first: bool, name: Value) -> Option<Value>;
 }
 
-/// Items of a body, all events, in its own names.
+/// The events of a body, in its own names.
 pub(crate) struct OwnNames<'a> {
     resources: &'a Resources,
     events: Vec<&'a Event>,
@@ -81,20 +80,20 @@ impl EventList for OwnNames<'_> {
     }
 }
 
-/// What is known of a body that was held against its program.
+/// An audited body.
 #[derive(Clone, Debug)]
 pub struct HeldBody {
     /// Kept, so that no other body gets its address.
     items: Arc<Vec<Item>>,
     program: usize,
     first: bool,
-    /// Of what it loads of its inputs: input and limb by position, and the name.
+    /// The names of its inputs, by input and position of the limb.
     takes: BTreeMap<(usize, usize), Value>,
     /// By output, then by limb: the name.
     gives: Vec<Vec<Value>>,
-    /// What has no round's number in its name.
+    /// Values that all rounds share.
     shared: HashMap<Value, Leaf>,
-    /// Classes of what has, but for inputs and outputs.
+    /// Classes of all other values except inputs and outputs.
     inner: HashSet<ClassId>,
 }
 
@@ -103,8 +102,7 @@ fn wrong(cause: impl Into<String>) -> AuditError {
 }
 
 impl HeldBody {
-    /// Holds `items` against body number `number` of a program. `changes` says of which leaves a round may have another in their place: they are named by
-    /// the round.
+    /// Audits `items` against body `number` of a program. `changes(leaf)`: another round may have a different leaf there, so its name has the round's number.
     ///
     /// # Errors
     /// The first [`AuditError`].
@@ -160,7 +158,7 @@ impl HeldBody {
     }
 }
 
-/// Holds a `schedule` of rounds against `rounds`, whose bodies have been `held`.
+/// Audits a `schedule` of rounds whose bodies were audited.
 ///
 /// # Errors
 /// [`AuditError::Rounds`] if a round is missing, comes more than once, is of another body, or does not take what the round before has stored.
@@ -221,7 +219,7 @@ fn collect(items: &[Item], base: i64, shift: Shift, most: usize, found: &mut Vec
     Ok(())
 }
 
-/// Holds a schedule of rounds against `rounds`, its bodies included, of which `bodies` says what the names mean.
+/// Audits a schedule of rounds, including its bodies.
 ///
 /// # Errors
 /// The first [`AuditError`].
@@ -248,7 +246,7 @@ pub fn audit_whole(rounds: &Rounds, schedule: &Schedule, bodies: &[&dyn BodyMean
     audit_rounds(&order, schedule, &held)
 }
 
-/// Whether rounds of body number `body` may have another leaf in the place of `leaf`.
+/// Whether rounds of body `body` may differ in `leaf`.
 pub fn changes(rounds: &[Round], body: usize, leaf: &Leaf) -> bool {
     match *leaf {
         Leaf::Hint { key, .. } => rounds.iter().any(|round| round.body == body && round.key(key) != key),

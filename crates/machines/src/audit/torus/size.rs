@@ -10,7 +10,7 @@ use crate::torus::labels::Meaning;
 use polyfabric_program::tfhe::kernel::OpKind;
 
 impl Audit<'_> {
-    /// Holds that every value that an event computes from, or gives, is moved whole, to and from places that it fits.
+    /// Checks that operands and results are moved whole, and that their places are large enough.
     pub(super) fn sized(&self, read: &Read<'_>, function: Function) -> Result<(), AuditError> {
         let event = read.event;
         if let Function::Move { .. } = function {

@@ -1,10 +1,11 @@
-//! Replay in which elements move at the cycles that the schedule says.
+//! Replay in which elements move at the cycles that the schedule states.
 //!
-//! A write puts element after element at its place, from its first cycle to its last; a read takes each of them from what
-//! lies there in the cycle before. A reader that follows its writer too closely, or a writer that overtakes a reader, gives a
-//! mixture of two values, element by element; on a wire, what is not read in the very cycle is gone. What is read is settled
-//! event by event, in the order of their last reads; what they compute follows about a hundred at a time, each ciphertext's chain of
-//! events beside those of others.
+//! A write puts one element after another at its place, from its first cycle to its last. A read takes each element as it is in the cycle
+//! before. A reader that follows its writer too closely, or a writer that overtakes a reader, gets a mixture of two values. On a wire,
+//! an element that is not read in its cycle is lost.
+//!
+//! Reads are resolved event by event, in the order of their last reads. Computation follows for up to 96 events at a time, in parallel
+//! chains: one ciphertext's events depend on each other, but not on those of other ciphertexts.
 
 use super::words::{Datum, Wrong};
 use super::{Context, ReplayError};
@@ -20,13 +21,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-/// What lies at a place: mostly one thing, or several side by side.
+/// The content of a place: usually one datum, or several side by side.
 type Content = Vec<Datum>;
 
 /// Values written to one place that may still be seen: the newest, what it replaces, and what is already known of later ones.
 const HISTORY: usize = 8;
 
-/// What a write leaves: its content, as soon as it is computed.
+/// The result of a write: its content, as soon as it is computed.
 #[derive(Debug)]
 struct Written {
     /// Which event writes it, of all that have read their operands.
@@ -39,7 +40,7 @@ impl Written {
         Arc::new(Self { event, content: OnceLock::new() })
     }
 
-    /// What no event has to compute.
+    /// A content that is known without computation.
     fn known(content: Content) -> Arc<Self> {
         Arc::new(Self { event: 0, content: OnceLock::from(content) })
     }
@@ -178,7 +179,7 @@ fn same_stripes(one: &[Datum], other: &[Datum]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(same)
 }
 
-/// What `read` finds of `records`, which were all written to its place.
+/// The content that `read` finds among `records`, all written to its place.
 fn visible(records: &VecDeque<Record>, read: Read) -> Result<Arc<Written>, Unread> {
     let mut mixed: Option<(Vec<u32>, Vec<bool>)> = None;
     for record in records.iter().rev() {
@@ -210,7 +211,7 @@ fn visible(records: &VecDeque<Record>, read: Read) -> Result<Arc<Written>, Unrea
 
 enum Store {
     Addressed(Addressed),
-    /// What is on its way, with the cycles to the reader.
+    /// Records in flight, and the wire's delay in cycles.
     Wire(VecDeque<Record>, i64),
     ByValue,
 }
@@ -218,7 +219,7 @@ enum Store {
 struct Memories<'a> {
     labels: &'a Labels,
     stores: Vec<Store>,
-    /// What has been written off the chip, or lay there from the start.
+    /// Values written to off-chip memory.
     by_value: HashMap<Value, Arc<Written>>,
     inputs: HashMap<Meaning, Datum>,
 }
@@ -273,7 +274,7 @@ impl Memories<'_> {
 /// Most events that wait to be computed: chains of several ciphertexts, and no more spectra than a cache holds.
 const WAITING: usize = 96;
 
-/// What an event finds where another has left no result for its write.
+/// The error of a read whose writer gave no result.
 fn nothing(placed: Placed<'_>, access: &Access) -> ReplayError {
     let place = access.place;
     ReplayError::Empty { memory: place.memory, offset: place.offset, cycle: cycles(placed, access).0 }
@@ -306,7 +307,7 @@ impl Ready<'_> {
     }
 }
 
-/// What events are computed with.
+/// Evaluates events.
 #[derive(Clone, Copy)]
 struct Computing<'a> {
     schedule: &'a Schedule,
@@ -442,7 +443,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Carries out `schedule`, with `inputs` off the chip. What lies there at the end, by what it stands for.
+/// Carries out `schedule` with `inputs` in off-chip memory. Returns its final content, by meaning.
 ///
 /// # Errors
 /// [`ReplayError`] of the first event that does not find its operands.

@@ -8,7 +8,7 @@ use polyfabric_program::tfhe::kernel::Primitive;
 use polyfabric_runtime::tfhe::interpreter::Spectrum;
 use std::sync::Arc;
 
-/// What lies at a place, or one of several things that lie there side by side.
+/// A datum at a place.
 #[derive(Clone, Debug)]
 pub enum Datum {
     /// Torus coefficients, or an LWE ciphertext.
@@ -29,7 +29,7 @@ impl Datum {
         Self::Torus(Arc::new(values))
     }
 
-    /// What it is, for messages.
+    /// Its kind, for messages.
     fn name(&self) -> &'static str {
         match self {
             Self::Torus(_) => "torus elements",
