@@ -340,7 +340,9 @@ def samples(lo: int, hi: int, length: int) -> list[tuple[Values, Values]]:
     ]
 
 
-@pytest.mark.parametrize("kind", some(INTEGERS, UNSIGNED[2:7:4] + SIGNED[1:2]) + some(ELEMENTS, ELEMENTS[1:32:4]), ids=repr)
+@pytest.mark.parametrize(
+    "kind", some(INTEGERS, UNSIGNED[2:7:4] + SIGNED[1:2]) + some(ELEMENTS, ELEMENTS[1:32:4]), ids=repr
+)
 def test_replacements_for_integers(kind: Any) -> None:
     wide = isinstance(kind, pf.IntegerType)
     lo, hi = kind.bounds if wide else kind.element.bounds[:2]
