@@ -1,9 +1,9 @@
 # Polyfabric. Every target sets up what it needs on a machine with stable Rust, Python 3.11 or newer and a C compiler.
 #
 #   make demo         the main job: an encrypted digit, classified by Morphling's schedule and by your CPU
-#   make check        formatting, lints and the tests that matter most: at most 3 minutes where all is built
-#   make test         everything that must hold: at most 30 minutes of processor time from nothing, 15 on two cores with nothing else to do
-#   make test-full    what that budget has no room for, every command that README and docs show, every table at full size: at most 100 minutes of processor time, 20 GiB
+#   make check        formatting, lints and the most important tests; budget: 3 minutes after a build
+#   make test         the tests of continuous integration; budget: 30 minutes of processor time with the build
+#   make test-full    all others too, every command of README and docs, every table at full size, 20 GiB; budget: 100 minutes of processor time
 #   make gallery      the programs of tests/gallery on ciphertexts, all of them: a few minutes
 #   make lint         formatting, warnings and documentation warnings only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one

@@ -14,7 +14,7 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("POLYFABRIC_FULL") == "1":
         return
-    skip = pytest.mark.skip(reason="takes long; make test-full runs it")
+    skip = pytest.mark.skip(reason="over three seconds of processor time; make test-full runs it")
     for item in items:
         if item.get_closest_marker("full"):
             item.add_marker(skip)

@@ -45,13 +45,14 @@ def test_a_small_listing_2_replays_right():
     assert any(event["ph"] == "X" for event in trace["traceEvents"])
 
 
-def test_bootstrappings_decrypt():
+@pytest.mark.parametrize("on", ["cpu", pytest.param("f1", marks=pytest.mark.full)])
+def test_bootstrappings_are_replayed_and_decrypt(on):
     for bit in (0, 1):
-        done = bgv_bootstrapping().run({"exhausted": bit}, parameters="bgv-toy-1024-bootstrap", max_failure=-40)
+        done = bgv_bootstrapping().run({"exhausted": bit}, on=on, parameters="bgv-toy-1024-bootstrap", max_failure=-40)
         assert done.correct
         assert done.outputs["refreshed"] == bit
     number = 0.6 - 0.8j
-    done = ckks_bootstrapping().run({"exhausted": number}, parameters="toy-11-boot-f1")
+    done = ckks_bootstrapping().run({"exhausted": number}, on=on, parameters="toy-11-boot-f1")
     assert done.correct
     assert abs(done.outputs["refreshed"] - number) < 2**-12
     levels = {node["op"]: node["level"] for node in done.nodes}

@@ -21,24 +21,14 @@ TOLERANCE = 0.03
 
 
 def counted(program: TracedProgram) -> dict[str, int]:
-    """What an execution takes, by the lowered program alone."""
+    """The operations of the lowered program, and the bytes of its keys."""
     plan = execution.plan(program)
     facts = plan.facts_of_cost()
     if "limb_operations" in facts:
         counts = {name: facts["operations"].get(name, 0) for name in ("mod_down", "mod_up", "inner_product")}
         return {**facts["limb_operations"], **counts, "key_bytes": facts["key_bytes"]}
-    figures = plan.parameter_figures
-    columns, levels = figures["glwe_dimension"] + 1, figures["bootstrap_gadget"]["levels"]
-    steps = facts["lookups"] * figures["lwe_dimension"]
-    return {
-        "lookups": facts["lookups"],
-        "key_switches": 0 if facts["key_switch"] == "none" else facts["lookups"],
-        # Of polynomials: the digits forwards, and each column back.
-        "transforms": steps * columns * (levels + 1),
-        "ring_degree": figures["ring_degree"],
-        "products": steps * columns * columns * levels,
-        "key_bytes": facts["server_key_bytes"],
-    }
+    ring_degree = plan.parameter_figures["ring_degree"]
+    return {**plan.kernel.counts(), "ring_degree": ring_degree, "key_bytes": facts["server_key_bytes"]}
 
 
 def test_every_program_takes_what_it_took() -> None:

@@ -4,9 +4,10 @@ use crate::failure::{Failure, Kind, detached};
 use crate::parameters::PyParameters;
 use polyfabric_planner::ClientSeconds;
 use polyfabric_planner::elements::{self, Memory, multiplications};
-use polyfabric_program::tfhe::kernel::KernelProgram;
+use polyfabric_program::tfhe::kernel::{KernelProgram, count};
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A kernel program: what runtimes and machines execute.
@@ -81,5 +82,18 @@ impl PyKernelProgram {
     #[getter]
     fn lookups(&self) -> usize {
         self.0.lookups()
+    }
+
+    /// Primitive operations of an execution, by name.
+    fn counts(&self) -> BTreeMap<&'static str, u64> {
+        let counts = count::program(&self.0);
+        [
+            ("rotations", counts.rotations + counts.product_rotations),
+            ("digits", counts.digits),
+            ("transforms", counts.transforms()),
+            ("products", counts.multiplies),
+            ("key_switch_products", counts.key_switch_products),
+        ]
+        .into()
     }
 }

@@ -30,7 +30,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::{ControlFlow, Range};
 
-/// What a mapper's values stand for.
+/// The meaning of a mapper's values.
 pub trait Meaning {
     /// The step of an event, with its moduli and constants.
     fn step(&self, op: OpRef) -> Option<Step>;

@@ -97,7 +97,7 @@ pub trait TorusMachine: Send + Sync {
 pub struct MappedTorus {
     /// Every event.
     pub schedule: Schedule,
-    /// What its values stand for.
+    /// The meaning of its values.
     pub labels: Labels,
     /// Unit classes whose stalls are accounted for, the headline first.
     pub primary: &'static [&'static str],

@@ -1,5 +1,5 @@
-//! What a kind of operation may compute. The machine file decides it, as it decides rates and latencies, so a schedule cannot claim
-//! more for its units.
+//! The computations that a kind of operation may do. The machine file decides them, as it decides rates and latencies. A schedule cannot
+//! claim more for its units.
 
 /// A primitive operation of a blind rotation's body, whatever its row or level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Step {
     Other,
 }
 
-/// What operations of one kind may do.
+/// The computation of one kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     /// Move values: a value that is written was read. Work counts elements of `element_bytes` bytes that are read; on a channel, bytes.
@@ -65,4 +65,14 @@ impl Function {
     pub const fn body(steps: &'static [Step]) -> Self {
         Self::Body(BodyUnit { steps, twiddles: false, merged: false })
     }
+
+    /// The units of a CMUX pipeline in stream order: rotator, decomposer, FFT, multipliers, IFFT, accumulator.
+    pub const CMUX: [Self; 6] = [
+        Self::body(&[Step::Rotate, Step::Subtract]),
+        Self::body(&[Step::Digit]),
+        Self::body(&[Step::ForwardTransform]),
+        Self::body(&[Step::Multiply]),
+        Self::body(&[Step::InverseTransform]),
+        Self::body(&[Step::Add]),
+    ];
 }

@@ -191,7 +191,7 @@ pub struct OpKind {
     pub addends: bool,
     /// Whether the unit stands beside the off-chip memory and works on what lies there, as a host does: all others reach it over channels.
     pub off_chip: bool,
-    /// What it may compute.
+    /// The computation that it may do.
     pub function: Function,
 }
 
@@ -324,7 +324,7 @@ pub struct Value {
     pub ciphertext: u32,
     /// Loop iteration, or [`Value::NONE`]; moved on by [`Shift::iteration`].
     pub iteration: u32,
-    /// Anything else (polynomial, level, version); never moved on.
+    /// In a TFHE schedule the label ([`crate::torus::labels`]), in an RNS schedule the number of the vector; never moved on.
     pub index: u32,
 }
 

@@ -41,7 +41,7 @@ pub struct Mapped {
     pub timeline: Timeline,
     /// Every event.
     pub schedule: Schedule,
-    /// What its values stand for.
+    /// The meaning of its values.
     pub labels: Labels,
 }
 

@@ -211,7 +211,7 @@ fn sums_of_the_last_of_many_operations_have_names_of_their_own() {
     program.outputs[0].value.0 += before;
     let mapped = map(&machine(), &program).expect("it fits");
     check(&mapped.schedule, &[]).expect("the schedule is legal");
-    audit(&program, &mapped.schedule, &mapped.labels).expect("every sum is of its own operation");
+    audit(&program, &mapped.schedule, &mapped.labels).expect("every sum belongs to its operation");
     // They pass the vector registers, with the other operands of an instruction.
     let registers = chip().classes.operands;
     let mut sums = 0;

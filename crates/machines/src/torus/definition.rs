@@ -10,13 +10,13 @@ use crate::engine::function::{BodyUnit, Function, Step};
 use polyfabric_program::tfhe::kernel::{Body, BodyValue, KernelProgram, OpKind, Primitive, ValueId, ValueType};
 
 /// Why an event does not define what it writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undefined {
-    /// Something is needed that is neither read nor computed there.
+    #[error("{0} is needed, and it is neither read nor computed there")]
     Missing(String),
-    /// A step that the unit does not do.
+    #[error("it takes a step that the unit does not do: {0:?}")]
     Step(Step),
-    /// The program computes it by an operation that the unit does not do.
+    #[error("the program computes it by an operation that the unit does not do")]
     Other,
 }
 

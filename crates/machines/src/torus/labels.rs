@@ -1,6 +1,6 @@
-//! What the values of a TFHE schedule stand for.
+//! Labels: the meaning of each value in a TFHE schedule.
 //!
-//! A value names what it stands for by a label and two coordinates that loops move: a ciphertext number and an iteration. The label is a
+//! A value has a label and two coordinates that loops move: a ciphertext number and an iteration. The label is a
 //! list of [`Meaning`]s, since a wire may carry two digits side by side. For example, the digits of gadget levels 0 and 1 of look-up 5 in
 //! iteration 7 are one value: the label says "two body values, 0 and 0 apart", the coordinates say 5 and 7. Rounds of a loop over
 //! iterations then share the label, and moving a value is two additions.
@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What a value stands for, in the words of the kernel program.
+/// The meaning of a value, in terms of the kernel program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Meaning {
     /// Item `element` of the LWE value that operation `op` defines: an operation that computes, or an input.

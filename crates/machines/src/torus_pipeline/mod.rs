@@ -39,7 +39,7 @@ pub struct Mapped {
     pub timeline: Timeline,
     /// Every event.
     pub schedule: Schedule,
-    /// What its values stand for.
+    /// The meaning of its values.
     pub labels: Labels,
     pub(crate) chip: emit::resources::Chip,
 }

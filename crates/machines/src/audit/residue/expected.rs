@@ -10,7 +10,7 @@ use polyfabric_program::rns::kernel::{Body, Conversion, LimbSet, Op, OpId, OpKin
 use polyfabric_schemes::rns::{Domain, LimbId};
 use std::collections::{HashMap, HashSet};
 
-/// What a schedule must compute.
+/// The values that a schedule must compute.
 pub(super) struct Expected {
     /// Of every output, its vectors: limb by limb, subpolynomial by subpolynomial.
     pub outputs: Vec<Vec<Residue>>,

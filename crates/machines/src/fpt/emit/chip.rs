@@ -3,7 +3,7 @@
 use super::super::hardware::load_latency;
 use super::super::machine::{AMOUNT_BYTES, Bits, ELEMENT_BYTES, Fpt, Shape};
 use super::super::software::BUFFERS;
-use crate::engine::function::{Function, Step};
+use crate::engine::function::Function;
 use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
@@ -179,19 +179,16 @@ impl Kinds {
             receive: b.kind("receive", "host_link.out", 1.0, link),
             store: b.kind("store", "host_memory", 1.0, 1),
         };
-        for (kind, function) in [
+        let Self { rotate, decompose, forward, multiply, inverse, accumulate, .. } = kinds;
+        let pipeline = [rotate, decompose, forward, multiply, inverse, accumulate];
+        let others = [
             (kinds.load, Function::Initialise),
-            (kinds.rotate, Function::body(&[Step::Rotate, Step::Subtract])),
-            (kinds.decompose, Function::body(&[Step::Digit])),
-            (kinds.forward, Function::body(&[Step::ForwardTransform])),
-            (kinds.multiply, Function::body(&[Step::Multiply])),
-            (kinds.inverse, Function::body(&[Step::InverseTransform])),
-            (kinds.accumulate, Function::body(&[Step::Add])),
             (kinds.extract, Function::SampleExtract),
             (kinds.modulus_switch, Function::ModulusSwitch),
             (kinds.key_switch, Function::KeySwitch),
             (kinds.linear, Function::Linear),
-        ] {
+        ];
+        for (kind, function) in pipeline.into_iter().zip(Function::CMUX).chain(others) {
             b.does(kind, function);
         }
         kinds

@@ -83,7 +83,7 @@ pub struct Classes {
     pub bootstrap_key: ClassId,
     /// Tile of the key-switch key.
     pub key_switch_key: ClassId,
-    /// What passes a vector register, or leaves a lane group: vectors one after the other.
+    /// Vectors that pass a vector register or leave a lane group, one after the other.
     pub operands: ClassId,
     /// Test polynomial.
     pub table: ClassId,

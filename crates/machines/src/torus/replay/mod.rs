@@ -37,7 +37,7 @@ pub enum ReplayError {
     #[error("replay: in cycle {cycle} an event needs {expected} and finds {found}")]
     Kind { cycle: i64, expected: &'static str, found: &'static str },
     /// An event writes what the program does not define by what the event reads.
-    #[error("replay: in cycle {cycle} an event cannot compute what it writes: {undefined:?}")]
+    #[error("replay: in cycle {cycle} an event cannot compute its result: {undefined}")]
     Undefined { cycle: i64, undefined: Undefined },
 }
 

@@ -3,7 +3,7 @@
 use super::super::cluster::{KEY_HOP, SUM_BUFFERS};
 use super::super::hardware::link_latency;
 use super::super::machine::{Pipeline, Stages, StepCycles};
-use crate::engine::function::{Function, Step};
+use crate::engine::function::Function;
 use crate::engine::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
@@ -223,19 +223,16 @@ impl Kinds {
             multicast: b.kind("multicast key", "key_bus", machine.key_bus as f64, (KEY_HOP - 1) as u64),
             multicast_switch: b.kind("multicast tile", "switch_bus", machine.switch_bus as f64, (KEY_HOP - 1) as u64),
         };
-        for (kind, function) in [
-            (kinds.rotate, Function::body(&[Step::Rotate, Step::Subtract])),
-            (kinds.decompose, Function::body(&[Step::Digit])),
-            (kinds.forward, Function::body(&[Step::ForwardTransform])),
-            (kinds.multiply, Function::body(&[Step::Multiply])),
-            (kinds.inverse, Function::body(&[Step::InverseTransform])),
-            (kinds.accumulate, Function::body(&[Step::Add])),
+        let Self { rotate, decompose, forward, multiply, inverse, accumulate, .. } = kinds;
+        let pipeline = [rotate, decompose, forward, multiply, inverse, accumulate];
+        let others = [
             (kinds.extract, Function::SampleExtract),
             (kinds.key_switch, Function::KeySwitch),
             (kinds.linear, Function::Linear),
             (kinds.modulus_switch, Function::ModulusSwitch),
             (kinds.load_accumulators, Function::Initialise),
-        ] {
+        ];
+        for (kind, function) in pipeline.into_iter().zip(Function::CMUX).chain(others) {
             b.does(kind, function);
         }
         kinds
