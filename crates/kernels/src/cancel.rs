@@ -126,7 +126,7 @@ impl Token {
     }
 
     /// Gives this thread the token, for as long as it lives or until it is given another.
-    pub fn given(&self) {
+    pub fn attach(&self) {
         CURRENT.set(Some(self.clone()));
     }
 
@@ -175,7 +175,7 @@ mod tests {
     fn work_ends_when_its_token_is_cancelled_and_goes_on_after_a_reset() {
         assert_eq!(steps(3), Ok(3), "without a token");
         let token = Token::new();
-        token.given();
+        token.attach();
         assert_eq!(steps(3), Ok(3));
         token.cancel();
         assert_eq!(steps(3), Err(Cancelled));
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn whoever_waits_is_told_the_innermost_stage_until_it_is_over() {
         let token = Token::new();
-        token.given();
+        token.attach();
         assert_eq!(token.progress(), None);
         let told = |stage, done, total| Some(Progress { stage, done, total });
         let outer = stage("scheduling", 3);
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_pools_threads_have_the_token_of_who_made_it_and_others_do_not() {
         let token = Token::new();
-        token.given();
+        token.attach();
         token.cancel();
         let begin = Token::on_threads();
         let inside = std::thread::spawn(move || {

@@ -64,7 +64,7 @@ impl Workers {
         }
         let token = Token::new();
         let own = token.clone();
-        let built = ThreadPoolBuilder::new().stack_size(STACK_BYTES).start_handler(move |_| own.given()).build();
+        let built = ThreadPoolBuilder::new().stack_size(STACK_BYTES).start_handler(move |_| own.attach()).build();
         let pool = built.map_err(|error| {
             Failure::new(Kind::Run, format!("no threads could be started ({error}); end other programs, or allow more"))
         })?;

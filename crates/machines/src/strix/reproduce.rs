@@ -79,7 +79,7 @@ pub fn predictions(machine: &Described, progress: &dyn Progress) -> Result<Vec<P
     std::thread::scope(|scope| {
         let rest = scope.spawn(|| {
             if let Some(token) = token {
-                token.given();
+                token.attach();
             }
             rest.table_vii()?;
             rest.figure_2();

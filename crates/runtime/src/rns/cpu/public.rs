@@ -197,10 +197,10 @@ mod tests {
         let ring = ring(13, 3, 0, generator);
         let (program, keys) = (products(&ring, generator), keys(&ring, GadgetLiteral::hybrid(3, 1, 0), &[], generator));
         // In a pool of somebody's, whose other thread unwinds at the first polynomial that it takes.
-        let begin = |_| cancelled().given();
+        let begin = |_| cancelled().attach();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).start_handler(begin).build().unwrap();
         pool.install(|| {
-            Token::new().given();
+            Token::new().attach();
             Executor::with_options(&program, &keys, ExecutorOptions { threads: 1, compact_plaintexts: false }).unwrap();
         });
     }
@@ -215,7 +215,7 @@ mod tests {
         for threads in [1, 2] {
             let ended = |token: Token| {
                 let of_own = || {
-                    token.given();
+                    token.attach();
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).start_handler(Token::on_threads());
                     let pool = (threads > 1).then(|| pool.build().unwrap());
                     prepared(&program, &ring, &limbs, &apart, pool.as_ref()).len()

@@ -143,7 +143,7 @@ fn a_file_that_nobody_wants_any_more_is_not_there() {
     let (token, place) = (Token::new(), path.clone());
     token.cancel();
     let writer = std::thread::spawn(move || {
-        token.given();
+        token.attach();
         let _ = save(&client, &place);
     });
     assert!(writer.join().is_err_and(|payload| payload.is::<Cancelled>()));
