@@ -201,7 +201,7 @@ fn wrong_texts_are_refused_with_their_place() {
         ),
         (
             &format!("{head}%0 = input \"x\" part 0 coefficient {{0-1}}\n%1 = automorphism %0 by 2"),
-            "line 4, column 25: 2 is no automorphism of degree 16; take an odd number below 32",
+            "line 4, column 25: 2 is no automorphism of degree 16; use an odd number below 32",
         ),
         (
             &format!("{head}%0 = input \"x\" part 0 evaluation {{0}}\n%1 = scale %0 [97]"),
