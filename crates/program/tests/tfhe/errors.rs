@@ -276,7 +276,7 @@ fn lowering() {
     choice.key_unrolling = 3;
     assert_eq!(
         refused("toy-256", &choice),
-        "key unrolling 3 is not available; keys are made for 1, 2 or 4 secret bits an iteration, so choose one of these"
+        "key unrolling 3 is not available; keys are made for 1, 2 or 4 secret bits per iteration, so choose one of these"
     );
 }
 

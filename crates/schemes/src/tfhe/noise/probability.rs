@@ -1,4 +1,4 @@
-//! Failure probabilities as logarithms, far below what an f64 holds.
+//! Failure probabilities as logarithms, below the range of f64.
 
 use std::f64::consts::{LN_2, PI};
 
@@ -36,9 +36,8 @@ pub fn union_log2(failures: impl IntoIterator<Item = (f64, u64)>) -> f64 {
 
 /// ln erfc(x) for x ≥ 0, to a relative error of about 1e-14 of the logarithm.
 ///
-/// Below 2: erf(x) = 2/√π · exp(−x²) · Σ 2^n x^(2n+1) / (1·3·…·(2n+1)), all terms positive (DLMF 7.6.2). From 2 on the continued
-/// fraction √π · exp(x²) · erfc(x) = 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))) (DLMF 7.9.1), of which only the logarithm is taken, so
-/// nothing underflows.
+/// Below 2: erf(x) = 2/√π · exp(−x²) · Σ 2^n x^(2n+1) / (1·3·…·(2n+1)), all terms positive (DLMF 7.6.2). From 2: the continued fraction
+/// √π · exp(x²) · erfc(x) = 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))) (DLMF 7.9.1). Only its logarithm is computed, so nothing underflows.
 pub fn ln_erfc(x: f64) -> f64 {
     if x < 2.0 {
         let mut term = x;
@@ -52,7 +51,7 @@ pub fn ln_erfc(x: f64) -> f64 {
         }
         return (-(2.0 / PI.sqrt()) * (-x * x).exp() * sum).ln_1p();
     }
-    // What is left out after so many terms is about exp(−2x√(2n)) of it.
+    // The truncation error after this many terms is about exp(−2x√(2n)), relatively.
     let terms = (200.0 / (x * x)) as u32 + 10;
     let mut denominator = x;
     for n in (1..terms).rev() {

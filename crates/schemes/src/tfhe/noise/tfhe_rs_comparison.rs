@@ -1,28 +1,28 @@
-//! Are our formulas those behind the failure probabilities that tfhe-rs states for its own sets, and if not, what do they count that ours do not?
+//! Do our formulas reproduce the failure probabilities that tfhe-rs states for its own sets?
 //!
-//! They are, but for the error of polynomial products: tfhe-rs has a fit of its own transform's, ours is derived for our own, and measured
-//! (`the_f64_transform_where_it_shows`). With its fit in the place of ours every stated probability comes out, and with ours about as much; what has
-//! none, exact products, has 5 to 25 % less noise in large rings and long sums.
+//! They do, apart from the error of polynomial products: tfhe-rs fits its own transform's error, and we derive and measure ours
+//! (`the_f64_transform_where_it_shows`). With its fit we obtain every stated probability, and with our error nearly the same. Exact products
+//! have 5 to 25 % less noise in large rings and long sums.
 
 use super::*;
 use polyfabric_kernels::{Gadget, RingDegree};
 
-/// A set of tfhe-rs 1.8.2: of `shortint/parameters/v1_0` those without noise reduction before the modulus switch, of `v1_4` those that centre before it.
+/// A set of tfhe-rs 1.8.2: from `shortint/parameters/v1_0` without noise reduction before the modulus switch, from `v1_4` with centring.
 struct Stated {
     name: &'static str,
     /// n, k, N.
     dimensions: [usize; 3],
     /// log2 base and levels of the bootstrapping key, and of the key-switching key.
     gadgets: [[u32; 2]; 2],
-    /// log2 of the deviations of LWE and GLWE noise; of TUniform of b bits √((2^(2b+1) + 1)/6).
+    /// log2 of the deviations of LWE and GLWE noise; TUniform of b bits has √((2^(2b+1) + 1)/6).
     noise: [f64; 2],
-    /// What a result is multiplied by before the next look-up.
+    /// Factor on a result before the next LUT.
     norm: f64,
-    /// Values of message and carry.
+    /// Number of message and carry values.
     values: f64,
     /// log2 of the failure probability.
     failure: f64,
-    /// How phases are rounded.
+    /// Rounding of phases.
     rounding: PhaseRounding,
 }
 
@@ -78,7 +78,7 @@ impl Stated {
         }
     }
 
-    /// The error that tfhe-rs counts of the products of one external product, of a phase: its fit for numbers of 53 bits
+    /// tfhe-rs's error of the products in one external product, in a phase: its fit for 53-bit numbers
     /// (`core_crypto/commons/noise_formulas/lwe_programmable_bootstrap`).
     fn fit(&self) -> f64 {
         let [_, k, degree] = self.dimensions.map(|size| size as f64);
@@ -91,8 +91,8 @@ impl Stated {
             * (k + 1.0).powf(1.01827)
     }
 
-    /// Variance of what a look-up reads with products computed by `transform`, key switch and modulus switch included. That of the body's rounding, which
-    /// tfhe-rs leaves out where it centres, is taken off.
+    /// Variance of a PBS's input after key switch and modulus switch, with products computed by `transform`. Excludes the rounding of the
+    /// body, which tfhe-rs omits when centring.
     fn variance(&self, transform: Transform) -> f64 {
         let formulas = self.formulas();
         let [log2_base, levels] = self.gadgets[1];
@@ -109,7 +109,7 @@ impl Stated {
         failure_probability_log2(variance, 0.25 / self.values)
     }
 
-    /// Products whose error in a phase is tfhe-rs's fit.
+    /// A transform whose error in a phase is tfhe-rs's fit.
     fn with_fit(&self) -> Transform {
         let masks = self.formulas().masks() as f64;
         Transform::Measured { coefficient_variance: self.fit() / (1.0 + masks / 2.0), concentration: 0.0, log2_unit: 0 }
@@ -124,7 +124,7 @@ fn with_the_fit_of_its_transform_every_stated_probability_comes_out() {
     }
 }
 
-/// Ours is the larger error where one shows, by 5 % of the variance at most; left out, as with exact products, it would be what large rings and long sums lack.
+/// Our error is larger where it matters, by at most 5 % of the variance. Exact products would lack exactly that in large rings and long sums.
 #[test]
 fn the_difference_is_the_transforms() {
     let mut lacking = 0f64;
