@@ -145,7 +145,7 @@ def test_kernels_of_the_benchmark_compile_within_their_limits(architecture):
 
 
 def test_sets_that_are_not_served_are_refused_with_their_cause():
-    for name, told in (("strix-IV", "has degree 16384"), ("toy-256", "serves ring degrees 512 to 8192")):
+    for name, told in (("strix-IV", "has degree 16384"), ("toy-256", "supports ring degrees 512 to 8192")):
         with pytest.raises(pf.RunError, match=told):
             _native.gpu_kernels(_native.Parameters.named(name), 1, CARDS["sm_90"])
     with rejects(pf.RunError, "4", "2"):

@@ -22,8 +22,8 @@ fn reduction() -> ReductionLiteral {
     }
 }
 
-/// The residual levels, then those of the phases. Levels of the modular reduction drop one prime of 49 bits and two of 38 in
-/// turns: fewer primes than with two at every level. Those of coefficients to slots drop one, but for the last.
+/// The residual levels, then those of the phases. Levels of the modular reduction alternate between one prime of 49 bits and two of 38, which needs fewer primes than two at
+/// every level. Those of coefficients to slots drop one prime, except the last.
 fn chain(log_degree: u32, residual: usize, to_coefficients: usize, reduction: usize, to_slots: usize) -> ChainLiteral {
     let mut levels = vec![vec![48]];
     levels.extend(vec![vec![40]; residual]);
@@ -116,7 +116,7 @@ fn fewer_slots_than_the_transforms_have_levels() {
         let bootstrapping = bootstrapping(&literal, BootstrapOrder::Full, slots, [4, 3]);
         let client = Client::new(&literal, 192, EPHEMERAL);
         let plan = Bootstrapping::new(bootstrapping.clone(), &client.chain, &client.choice).unwrap();
-        // What the transforms do not take: of the highest levels, the modulus is not raised to; the lowest are the result's.
+        // The transforms skip levels: the modulus is not raised to the highest ones, and the result keeps the lowest ones.
         let butterflies = slots.ilog2().max(1) as usize;
         assert_eq!((plan.top(), plan.output_level()), (13 + butterflies.min(4), left));
         check(&format!("{slots} slots of a chain for more"), &literal, bootstrapping, 12.0);
@@ -138,7 +138,7 @@ fn one_slot_is_not_packed() {
 
 #[test]
 fn slim() {
-    // The slots are raised as coefficients, however large they are, so the arcsine is needed for precision.
+    // Slots are raised as coefficients of any size, so precision requires the arcsine.
     for (slots, residual) in [(512, 4), (16, 5)] {
         let literal = chain(10, residual, 0, 11, 2);
         let mut slim = bootstrapping(&literal, BootstrapOrder::Slim, slots, [2, 2]);
@@ -148,7 +148,7 @@ fn slim() {
 }
 
 #[test]
-fn a_dense_secret_takes_a_wider_range() {
+fn a_dense_secret_needs_a_wider_range() {
     // |I| up to eight deviations of √(193/12) = 4.
     let literal = chain(10, 2, 2, 9, 2);
     let mut dense = bootstrapping(&literal, BootstrapOrder::Full, 512, [2, 2]);
@@ -158,7 +158,7 @@ fn a_dense_secret_takes_a_wider_range() {
 }
 
 #[test]
-fn the_arcsine_serves_large_messages() {
+fn the_arcsine_supports_large_messages() {
     // One slot: its two coefficients are as large as the slot, and the sine alone errs by 2^-13.
     let literal = chain(11, 2, 1, 11, 1);
     let mut with = bootstrapping(&literal, BootstrapOrder::Full, 1, [1, 1]);
@@ -184,7 +184,7 @@ fn the_exponential_reduces_too() {
 }
 
 #[test]
-fn what_cannot_be_is_told() {
+fn impossible_bootstrappings_are_rejected() {
     let literal = chain(10, 0, 1, 8, 2);
     let client = Client::new(&literal, 64, EPHEMERAL);
     let made = |change: &dyn Fn(&mut BootstrappingLiteral)| {
