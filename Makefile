@@ -112,7 +112,7 @@ test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements doc test-doc test-sanitize
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 tests
 	$(MAKE) install bench-types bench-rns-check
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full tests/python/test_built_library.py
-	$(VENV)/bin/python scripts/document.py record told-costs -- python scripts/told-costs
+	$(VENV)/bin/python scripts/document.py record estimated-costs -- python scripts/estimated-costs
 	$(VENV)/bin/python scripts/document.py full
 
 # Always of the same packages: of others their dependencies have other features, and everything would be built again. `make test-full` has the benchmarks.

@@ -1,4 +1,4 @@
-"""Tables of the machines: published figures beside the model's."""
+"""Tables of the machines: published figures and the model's."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def deviation(row: Row) -> tuple[str, ...]:
 
 
 def _compared(found: list[Row]) -> list[Row]:
-    """Rows with a published figure and the model's, or its failure."""
+    """Rows with a published figure and the model's result or failure."""
     return [row for row in found if rows.published(row) != "-" and (row["model"] is not None or row["failure"])]
 
 
 _SETTING = re.compile(r"set (\w), key switch (\w+);")
-"""What was simulated for Morphling's table VI: the beginning of a row's reason."""
+"""Beginning of the reason of a row of Morphling's table VI: the simulated program."""
 
 
 def morphling(found: list[Row]) -> Rows:
-    """All but the parts of the chip, whose areas are taken in one by one. A cell of table VI has many rows, told apart by what was simulated."""
+    """All rows except the chip's parts, whose areas are inputs. A cell of table VI has many rows, which differ in the simulated program."""
     made = []
     for row in _compared(found):
         if row["table"] == "Table IV" and not row["cell"].startswith(("total", "XPU")):
@@ -47,7 +47,7 @@ def morphling(found: list[Row]) -> Rows:
 
 
 def morphling_applications(found: list[Row]) -> Rows:
-    """Table VI: seconds with every set and place of the key switch, and the same programs with another reading of the text."""
+    """Table VI: seconds with every set and place of the key switch, and the same programs under another reading of the text."""
     made: dict[tuple[str, str], dict[str, Row]] = {}
     for row in found:
         if row["table"] != "Table VI":
@@ -61,7 +61,7 @@ def morphling_applications(found: list[Row]) -> Rows:
 
     def cells(key: tuple[str, str], sets: dict[str, Row]) -> tuple[str, ...]:
         (first, *_) = sets.values()
-        # Not of a set whose schedule is too large for this command.
+        # Without the sets whose schedule is too large for this command.
         counts = (re.search(r"([\d,]+) look-ups", row["reason"]) for row in sets.values())
         counted = next(filter(None, counts), None)
         published = rows.published(first).replace("-", "unknown")
@@ -80,7 +80,7 @@ def morphling_applications(found: list[Row]) -> Rows:
 
 
 def words(found: list[Row]) -> Rows:
-    """What a machine's widths make of its own paper's sets, and of some of this project's."""
+    """Results with a machine's own widths, for its paper's sets and for some of this project's."""
     shown = (
         "polyfabric-1-p64-t32",
         "polyfabric-1-p128-t32-narrow",
@@ -104,13 +104,13 @@ def words(found: list[Row]) -> Rows:
 
 
 def f1(found: list[Row]) -> Rows:
-    """All but the parts of the chip, whose areas are taken in one by one, and figures 9 and table 5 without a published number."""
+    """All rows except the chip's parts, whose areas are inputs, and cells of figure 9 and table 5 without a published number."""
     parts = ("total", "compute")
     return [deviation(row) for row in _compared(found) if row["table"] != "Table 2" or row["cell"].startswith(parts)]
 
 
 def f1_operations(found: list[Row]) -> Rows:
-    """Table 4 with the bound of the units: each published cell, and the row of its bound below it."""
+    """Table 4 with the bound of the units: each published cell, and its bound."""
     table = [row for row in found if row["table"] == "Table 4" and row["unit"] == "ns"]
     bounds = {row["cell"].split(":")[0]: row["model"] for row in table if "bound of" in row["cell"]}
     made = []
@@ -127,8 +127,8 @@ def f1_operations(found: list[Row]) -> Rows:
 
 
 def _f1_programs(found: list[Row]) -> dict[str, tuple[Row, dict[str, Row]]]:
-    """Table 3's programs by their names: the row of the published time, and those beside it by what they say behind the name. They follow
-    the former, `NAME: WHAT`; the first of them is of the program itself."""
+    """Table 3's programs by name: the row of the published time, and the rows that follow it by the text behind the name, `NAME: TEXT`. The first of those
+    is of the program itself."""
     made: dict[str, tuple[Row, dict[str, Row]]] = {}
     published: Row | None = None
     for row in found:
@@ -145,18 +145,18 @@ def _f1_programs(found: list[Row]) -> dict[str, tuple[Row, dict[str, Row]]]:
 
 
 def _milliseconds(row: Row | None) -> str:
-    """A number of a row; of one that the recorded result lacks, a dash."""
+    """A row's number; a dash if the recorded result lacks the row."""
     return "-" if row is None else "failed" if row["failure"] else rows.number(row["model"])
 
 
 def f1_key_switches(found: list[Row]) -> Rows:
-    """The key switch that the compiler chooses for each program of table 3, its estimate, and the schedules with it and with the set's own."""
+    """The compiler's key switch for each program of table 3, its estimate, and the schedules with it and with the set's key switch."""
     made = []
-    for name, (own, beside) in _f1_programs(found).items():
+    for name, (own, others) in _f1_programs(found).items():
         begin = "estimate of the compiler's key switch, "
-        estimates = {what.removeprefix(begin): row for what, row in beside.items() if what.startswith(begin)}
+        estimates = {what.removeprefix(begin): row for what, row in others.items() if what.startswith(begin)}
         chosen, estimate = next(iter(estimates.items()), ("-", None))
-        compiled = beside.get("the compiler's key switch")
+        compiled = others.get("the compiler's key switch")
         made.append((f"`{name}`", chosen, *map(_milliseconds, (estimate, compiled, own))))
     return made
 
@@ -165,43 +165,43 @@ def f1_programs(found: list[Row]) -> Rows:
     """The time of each program of table 3: with the set's key switch, of its memory traffic alone, under the other reading of the crossbars,
     with the compiler's key switch, and as published."""
     made = []
-    for name, (own, beside) in _f1_programs(found).items():
-        of = (own, *map(beside.get, ("memory traffic alone", "crossbar=one", "the compiler's key switch")))
+    for name, (own, others) in _f1_programs(found).items():
+        of = (own, *map(others.get, ("memory traffic alone", "crossbar=one", "the compiler's key switch")))
         made.append((f"`{name}`", *map(_milliseconds, of), rows.published(own).replace("-", "unknown")))
     return made
 
 
 def f1_digits(program: str) -> Callable[[list[Row]], Rows]:
-    """The table of a program with the set's key switch and with others by name: hints, time, and that of its memory traffic alone."""
+    """A program with the set's key switch and with others by name: hints, time, and time of the memory traffic alone."""
 
     def made(found: list[Row]) -> Rows:
-        own, beside = _f1_programs(found)[program]
-        # Of figure 9a: the set's own hints.
+        own, others = _f1_programs(found)[program]
+        # From figure 9a: the set's own hints.
         once = (row for row in found if row["cell"] == f"{program}, key-switch hints, compulsory")
-        table = [("the set's own", next(once, None), own, beside.get("memory traffic alone"))]
+        table = [("the set's own", next(once, None), own, others.get("memory traffic alone"))]
         begin = "time with "
-        for name in (what.removeprefix(begin) for what in beside if what.startswith(begin)):
+        for name in (what.removeprefix(begin) for what in others if what.startswith(begin)):
             kinds = (f"{what} with {name}" for what in ("key-switch hints, compulsory", "time", "memory traffic alone"))
-            table.append((f"`{name}`", *map(beside.get, kinds)))
+            table.append((f"`{name}`", *map(others.get, kinds)))
         return [(name, *map(_milliseconds, row)) for name, *row in table]
 
     return made
 
 
 def fpt(found: list[Row]) -> Rows:
-    """Every row with a published figure that is not taken in."""
+    """Every row with a published figure that is not an input."""
     return [deviation(row) for row in _compared(found) if row["kind"] != "input"]
 
 
 def osiris(found: list[Row]) -> Rows:
-    """Every row with a published figure that is not taken in, and table III's cells without one. What stands beside a cell has none."""
+    """Every row with a published figure that is not an input, and table III's cells without one. Rows that detail a cell have none."""
     kept = [row for row in found if (row["model"] is not None or row["failure"]) and row["kind"] != "input"]
     cells = [row for row in kept if row["table"].startswith("Table III") and ": " not in row["cell"]]
     return [deviation(row) for row in kept if rows.published(row) != "-" or row in cells]
 
 
 def osiris_networks(found: list[Row]) -> Rows:
-    """What follows from ResNet-20 and LeNet: figures 12 and 13, the time with more resources, mean power, rotations."""
+    """Results of ResNet-20 and LeNet: figures 12 and 13, the time with more resources, mean power, rotations."""
     networks = ("LeNet", "ResNet-20")
     kept = [row for row in found if row["model"] is not None or row["failure"]]
     figures = [row for row in kept if row["table"].startswith(("Figure 12", "Section I", "Table IV"))]
@@ -212,7 +212,7 @@ def osiris_networks(found: list[Row]) -> Rows:
 
 
 def osiris_choices(found: list[Row]) -> Rows:
-    """Bootstrapping at 1 TB/s with double hoisting: the default, and what each other choice makes of it."""
+    """Bootstrapping at 1 TB/s with double hoisting: the default, and the effect of each other choice."""
     name = "Bootstrap, double hoisting"
     kept = [row for row in found if row["table"] == "Table III (a)" and row["cell"].startswith(name)]
     made = []
@@ -224,27 +224,26 @@ def osiris_choices(found: list[Row]) -> Rows:
 
 
 def osiris_ranges(found: list[Row]) -> Rows:
-    """Of each choice what it makes of each program of table III with double hoisting at 1 TB/s, the default first and the ranges last."""
+    """The effect of each choice on each program of table III with double hoisting at 1 TB/s; the default comes first and the ranges last."""
     table = [row for row in found if row["table"] == "Table III (a)" and ", double hoisting" in row["cell"]]
-    # By the choice in words, then by the program: the default's cell has its bandwidth where a choice would stand.
+    # By choice, then by program: the default's cell has its bandwidth instead of a choice.
     times: dict[str, dict[str, str]] = {"the default": {}}
     ends: dict[str, str] = {}
     for row in table:
         program, _, choice = row["cell"].partition(", double hoisting")
-        _, beside, words = choice.partition(": ")
+        _, colon, words = choice.partition(": ")
         model = "failed" if row["failure"] else f"{rows.number(row['model'])} {row['unit']}"
-        times.setdefault(words if beside else "the default", {})[program] = model
-        if not beside:
+        times.setdefault(words if colon else "the default", {})[program] = model
+        if not colon:
             ends[program] = rows.over_choices(row) or "-"
     made = [(words, *(own.get(program, "") for program in RANGED)) for words, own in times.items() if words != "4 TB/s"]
     return [*made, ("the range", *(ends[program] for program in RANGED))]
 
 
 def strix(found: list[Row]) -> Rows:
-    """Tables III, V and VI and figures 2 and 8: what is published and what the model says of its own beside it; table VII and figure 7 are tables of
-    their own."""
+    """Tables III, V and VI and figures 2 and 8: published figures, and the model's own. Table VII and figure 7 are separate tables."""
     own = ("Table VII", "Figure 7")
-    # Of figure 8's windows, the cells' own and the one that the text names.
+    # Of figure 8's windows, only the cells' own and the one that the text names.
     variants = ("2 ciphertexts a core, iterations", "GPU of 72 cores: blind rotation of 36", "input")
     kept = [row for row in found if row["table"] not in own and (row["model"] is not None or row["failure"])]
     kept = [row for row in kept if row["kind"] != "input" and not any(variant in row["cell"] for variant in variants)]
@@ -276,10 +275,10 @@ def strix_sweep(found: list[Row]) -> Rows:
 
 
 def strix_networks(found: list[Row]) -> Rows:
-    """Figure 7: a row for each network and order of the key switch, its times by the ring."""
+    """Figure 7: one row per network and order of the key switch, with its times by ring."""
     made: dict[tuple[str, ...], dict[str, str]] = {}
     for row in found:
-        # What was simulated is the reason's beginning: `key switch after; 2,588 look-ups; ..`.
+        # The reason begins with the simulated program: `key switch after; 2,588 look-ups; ..`.
         setting = re.match(r"key switch (\w+); ([\d,]+) look-ups;", row["reason"])
         cell = re.match(r"(NN-\d+), N = (\d+), (.*)", row["cell"])
         if row["table"] != "Figure 7" or setting is None or cell is None:
@@ -311,7 +310,7 @@ def side_by_side(found: Row) -> Rows:
 
 
 def side_by_side_small(found: Row) -> Rows:
-    """The README's: machines with the widths derived for the set, and area and power where the file's widths have them."""
+    """For the README: machines with the widths derived for the set, and area and power if the file's widths have them."""
     made = []
     for own, derived in zip(_sides(found, "own"), _sides(found, "derived"), strict=True):
         if "error" in own or "error" in derived:
@@ -331,7 +330,7 @@ def side_by_side_small(found: Row) -> Rows:
 
 
 def replays_fast(found: Row) -> Rows:
-    """Many look-ups of one fast set, with so many bits that some fail."""
+    """Many look-ups of one fast set, with so many message bits that some fail."""
     made = []
     for row in found["trials"]:
         expected = row["lookups"] * 2 ** row["log2_failure"]
@@ -350,7 +349,7 @@ def replays_fast(found: Row) -> Rows:
 
 
 def widths_side_by_side(found: Row) -> Rows:
-    """What each machine's own widths and the derived ones are, and what the latter cost."""
+    """Each machine's own widths and the derived ones, and the cost of the latter."""
     made = []
     for row in found["machines"]:
         if "error" in row:
