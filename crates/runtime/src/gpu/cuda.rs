@@ -294,7 +294,7 @@ impl Device for Cuda {
             let free = self.context.mem_get_info().map_or(0, |(free, _)| free as u64);
             match error.0 {
                 sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::Memory { what, needed: bytes as u64, free },
-                _ => failed(format!("hold {what}"))(error),
+                _ => failed(format!("allocate {what}"))(error),
             }
         })
     }
@@ -302,7 +302,7 @@ impl Device for Cuda {
     fn upload(&self, bytes: &[u8], what: &'static str) -> Result<Self::Buffer, GpuError> {
         let mut buffer = self.allocate(bytes.len(), what)?;
         if !bytes.is_empty() {
-            self.stream.memcpy_htod(bytes, &mut buffer).map_err(failed(format!("take {what}")))?;
+            self.stream.memcpy_htod(bytes, &mut buffer).map_err(failed(format!("copy {what}")))?;
         }
         Ok(buffer)
     }

@@ -373,9 +373,9 @@ mod tests {
         assert!(of(&|p| p.ring_degree = 1000, toy).contains("not a power of two"));
         assert!(of(&|p| p.plaintext_modulus = PlaintextModulusLiteral::Packed(65539), toy).contains("has no slots"));
         assert!(of(&|p| p.q_bits.clear(), toy).contains("at least one in q_bits"));
-        assert!(of(&|p| p.q_bits = vec![10; 3], toy).contains("take another bit size"));
-        assert!(of(&|p| p.q_bits = vec![62; 3], toy).contains("take another bit size"));
-        assert!(of(&|p| p.special_bits = vec![20], toy).contains("take more or larger special primes"));
+        assert!(of(&|p| p.q_bits = vec![10; 3], toy).contains("use another bit size"));
+        assert!(of(&|p| p.q_bits = vec![62; 3], toy).contains("use another bit size"));
+        assert!(of(&|p| p.special_bits = vec![20], toy).contains("use more or larger special primes"));
         assert!(
             of(&|p| p.secret = SecretDistribution::SparseTernary(5000), toy).contains("use a weight from 1 to 1024")
         );

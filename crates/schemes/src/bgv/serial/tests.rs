@@ -91,7 +91,7 @@ fn damage_is_found() {
     let error = read::<ClientKey>(&whole).expect_err("another kind").to_string();
     assert!(error.contains("BGV ciphertexts, not a BGV client key"), "{error}");
     let error = read::<crate::ckks::serial::Ciphertexts>(&whole).expect_err("another family").to_string();
-    assert!(error.contains("this is a file of BGV, and one of CKKS is needed"), "{error}");
+    assert!(error.contains("this is a file of BGV, but one of CKKS is needed"), "{error}");
 }
 
 #[test]

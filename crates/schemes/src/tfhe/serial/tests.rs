@@ -304,7 +304,7 @@ fn unrolled_server_keys_come_back_and_say_their_unrolling() {
 
         let unrolling_at = offsets(&written).1 + 8 + KeyGeneration::BYTES as usize;
         assert_eq!(u32::from(written[unrolling_at]), unrolling.bits());
-        for (bits, problem) in [(3, "1, 2 or 4"), (1, "the parameters call for")] {
+        for (bits, problem) in [(3, "1, 2 or 4"), (1, "the parameters require")] {
             let mut damaged = written.clone();
             damaged[unrolling_at] = bits;
             let message = read::<AnyServerKey>(&with_checksum(damaged)).expect_err("another key").to_string();
