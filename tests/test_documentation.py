@@ -306,7 +306,7 @@ def test_output_that_drifts_is_noticed() -> None:
 def test_a_command_that_fails_or_is_slow_is_told(tmp_path: Path) -> None:
     command = commands.Command("README.md", 1, "true")
     assert commands.run(command, commands.Rule(), tmp_path) == ""
-    assert "status 3 in the place of 0:\nwhy" in commands.run(command, commands.Rule(run="echo why; exit 3"), tmp_path)
+    assert "status 3 instead of 0:\nwhy" in commands.run(command, commands.Rule(run="echo why; exit 3"), tmp_path)
     assert commands.run(command, commands.Rule(run="exit 2", status=2), tmp_path) == ""
     assert "not finished" in commands.run(command, commands.Rule(run="sleep 9", minutes=0.001), tmp_path)
 
