@@ -1,5 +1,7 @@
 //! Does every machine keep the contract, whichever it is? A new one is tested here without a line.
 
+mod common;
+
 #[path = "contract/changes.rs"]
 mod changes;
 #[path = "contract/modes.rs"]
@@ -13,6 +15,7 @@ mod residue_family;
 #[path = "contract/rounds.rs"]
 mod rounds;
 
+use common::{all_machines, gates, tables_of_one};
 use polyfabric_kernels::fixed::Stage;
 use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::options::{Given, OptionValues};
@@ -29,7 +32,6 @@ use polyfabric_machines::torus::widths::{Judge, Setting, derive};
 use polyfabric_machines::{Described, MachineError, description, descriptions, names, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::tfhe::builtin;
-use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, LookupResult, Program, Range, Table};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder, TfheLowering, lower};
 use polyfabric_runtime::NoProgress;
@@ -107,39 +109,6 @@ fn an_option_that_a_machine_does_not_have_or_that_takes_something_else_is_refuse
             assert!(message.contains(spec.name) && message.contains(takes) && message.contains("-1"), "{message}");
         }
     }
-}
-
-/// Two layers of gates: sums of several ciphertexts, look-ups, key switches.
-fn gates() -> Program {
-    let mut builder = Builder::new("gates").expect("a name");
-    let x = builder.input("x", ElementType::Boolean, 5).expect("an input");
-    let next = builder.select(x, &[1, 2, 3, 4, 0]).expect("five elements");
-    let first = builder.gate(Gate::And, x, next).expect("two vectors");
-    let second = builder.gate(Gate::Xor, first, next).expect("two vectors");
-    builder.output("y", second).expect("an output");
-    builder.finish().expect("a program")
-}
-
-/// Machines of one's own, of no paper: each a file alone.
-const OWN: [&str; 2] =
-    [include_str!("../../../examples/own-tfhe-machine.toml"), include_str!("../../../examples/own-rns-machine.toml")];
-
-/// The machines of the papers, and those of the examples.
-fn all_machines() -> Vec<Described> {
-    let own = OWN.map(|text| parse("own.toml", text).expect("the example is right"));
-    descriptions().expect("every file is right").into_iter().chain(own).collect()
-}
-
-/// Six tables of one ciphertext: look-ups that read the same value one after the other.
-fn tables_of_one() -> Program {
-    let range = Range::new(0, 3).expect("a range");
-    let mut builder = Builder::new("tables-of-one").expect("a name");
-    let x = builder.input("x", ElementType::Integer(range), 5).expect("an input");
-    let one = builder.select(x, &[4]).expect("an element");
-    let tables = (0..6).map(|more| Table::tabulate(range, |value| value + more).expect("a table")).collect();
-    let found = builder.lookup_each(one, tables, LookupResult::Integer).expect("look-ups");
-    builder.output("y", found).expect("an output");
-    builder.finish().expect("a program")
 }
 
 /// How many programs each machine has in [`torus_machines`], look-ups first.

@@ -1,7 +1,6 @@
 //! Has a machine with another figure the area and power of that machine, or none at all, whoever changed it?
 
-use super::all_machines;
-use super::residue_family::SHAPE;
+use crate::common::{SHAPE, all_machines};
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::{Target, residue, torus};
 use polyfabric_machines::engine::description::Dimension;

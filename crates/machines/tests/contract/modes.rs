@@ -1,7 +1,7 @@
 //! Is a unit that has to be set up anew empty first, on every machine whose operations have modes?
 
-use crate::residue_family::Listed;
-use crate::{all_machines, rounds, torus_machines};
+use crate::common::{Listed, all_machines, changes_of_modulus};
+use crate::torus_machines;
 use polyfabric_machines::Described;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rounds::WholeRounds;
@@ -11,28 +11,12 @@ use polyfabric_machines::engine::list::Source;
 use polyfabric_machines::engine::schedule::{
     Event, Item, KindId, OpRef, Repeat, Resource, Resources, Schedule, Shift, Value,
 };
-use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, Round, Rounds, ValueType};
+use polyfabric_program::rns::kernel::{Round, Rounds};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 fn has_modes(resources: &Resources) -> bool {
     resources.kinds.iter().any(|kind| kind.mode.is_some())
-}
-
-/// Changes of modulus to as many limbs as there are, and to one less.
-fn changes_of_modulus() -> Arc<KernelProgram> {
-    let (ring, gadget) = rounds::ring();
-    let mut builder = KernelBuilder::new("changes of modulus", ring.degree(), ring.moduli()).expect("moduli");
-    let limbs = |limbs: &[_]| LimbSet::new(limbs.iter().copied());
-    let (q, special, digit) = (limbs(gadget.q()), limbs(gadget.special()), limbs(&gadget.digits()[0]));
-    let [x0, x1] = [0, 1].map(|part| builder.input("x", part, ValueType::evaluation(q.clone())).expect("an input"));
-    let raised = builder.mod_up(x1, digit, q.union(&special), Conversion::Balanced).expect("a digit");
-    let y1 = builder.mod_down(raised, special, Conversion::Balanced, None).expect("a division");
-    let last = LimbSet::one(*q.as_slice().last().expect("limbs"));
-    let fewer = builder.mod_down(x0, last.clone(), Conversion::Balanced, None).expect("a division");
-    let y0 = builder.mod_up(fewer, q.difference(&last), q, Conversion::Balanced).expect("limbs");
-    [y0, y1].into_iter().enumerate().for_each(|(part, value)| builder.output("y", part as u16, value));
-    Arc::new(builder.finish().expect("a program"))
 }
 
 /// The machines of the residue family with modes, with a program that has their units set up in several.

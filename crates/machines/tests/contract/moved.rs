@@ -1,6 +1,7 @@
 //! Is a schedule refused that moves less than its values are, past the ports that they have to pass, or without the instructions that say so?
 
-use crate::residue_family::{Case, Listed};
+use crate::common::Listed;
+use crate::residue_family::Case;
 use crate::{judged, torus_machines};
 use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::torus;

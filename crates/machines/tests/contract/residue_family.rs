@@ -1,5 +1,6 @@
 //! Machines of residue polynomials: do their schedules compute their programs, and is every one refused that has one thing wrong?
 
+use crate::common::{Listed, SHAPE, all_machines, keys_and_inputs};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_machines::Described;
@@ -7,9 +8,9 @@ use polyfabric_machines::audit::AuditError;
 use polyfabric_machines::audit::residue::{Meaning, audit};
 use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::residue::{MappedResidue, Simulated, hold, map};
+use polyfabric_machines::contract::residue::{Simulated, hold, map};
 use polyfabric_machines::engine::checker::{Hazard, check};
-use polyfabric_machines::engine::list::{EventList, Instructions, Source};
+use polyfabric_machines::engine::list::Source;
 use polyfabric_machines::engine::schedule::{
     Access, Event, Lines, MemoryKind, OpRef, Place, Resources, Traffic, Value,
 };
@@ -20,73 +21,9 @@ use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::interpreter;
-use polyfabric_schemes::rns::{
-    Domain, Gadget, GadgetLiteral, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
-};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::ControlFlow;
+use polyfabric_schemes::rns::{Gadget, GadgetLiteral, KeySet, Ring, RnsPolynomial};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-
-pub const SHAPE: Shape = Shape { log2_degree: 10, limbs: 2, special: 1, ciphertexts: 2, rounds: 2 };
-
-/// The events of a schedule, to be changed.
-#[derive(Clone)]
-pub struct Listed {
-    pub resources: Resources,
-    pub events: Vec<Event>,
-    pub instructions: Option<Instructions>,
-}
-
-impl Listed {
-    pub fn of(mapped: &dyn MappedResidue) -> Self {
-        let events = mapped.events();
-        let mut listed = Vec::new();
-        Source::List(&*events).each(&mut |event, _| listed.push(event.clone()));
-        Self { resources: events.resources().clone(), events: listed, instructions: events.instructions().cloned() }
-    }
-
-    /// With one event changed.
-    pub fn with(&self, index: usize, change: impl FnOnce(&mut Event)) -> Self {
-        let mut changed = self.clone();
-        change(&mut changed.events[index]);
-        changed.events.sort_by_key(|event| event.start);
-        changed
-    }
-
-    fn without(&self, index: usize) -> Self {
-        let mut changed = self.clone();
-        changed.events.remove(index);
-        changed
-    }
-
-    /// The first, the middle and the last event of every kind.
-    pub fn samples(&self) -> Vec<usize> {
-        let mut kinds: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
-        for (index, event) in self.events.iter().enumerate() {
-            kinds.entry(event.op.kind.0).or_default().push(index);
-        }
-        let of_kind = |own: Vec<usize>| BTreeSet::from([own[0], own[own.len() / 2], own[own.len() - 1]]);
-        kinds.into_values().flat_map(of_kind).collect()
-    }
-
-    pub fn kind(&self, index: usize) -> &str {
-        &self.resources.kinds[usize::from(self.events[index].op.kind.0)].name
-    }
-}
-
-impl EventList for Listed {
-    fn resources(&self) -> &Resources {
-        &self.resources
-    }
-
-    fn visit(&self, visit: &mut dyn FnMut(&Event) -> ControlFlow<()>) {
-        let _ = self.events.iter().try_for_each(visit);
-    }
-
-    fn instructions(&self) -> Option<&Instructions> {
-        self.instructions.as_ref()
-    }
-}
 
 /// A program on a machine, with keys and inputs, and what the interpreter makes of them.
 pub struct Case {
@@ -106,26 +43,7 @@ impl Case {
         let ring = Ring::new(RingDegree::new(1 << SHAPE.log2_degree).expect("a degree"), &moduli).expect("a ring");
         let gadget = GadgetLiteral::hybrid(SHAPE.limbs, 1, SHAPE.special);
         let gadget = Arc::new(Gadget::new(&ring, gadget).expect("a gadget"));
-        let secret = SecretKey::from_coefficients(ring.degree(), vec![1; ring.degree().get()]).expect("a secret");
-        let noise = NoiseDistribution::new(3.2, 1);
-        let maker = KeyMaker { ring: &ring, secret: &secret, sparse: None, noise: &noise };
-        let mut keys = KeySet::new(ring.clone());
-        for key in program.keys().keys() {
-            keys.insert(maker.for_tests(*key, &gadget, 5).expect("a key"));
-        }
-        let mut seed = 3_u64;
-        let mut random = |limbs| {
-            let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs, Domain::Evaluation);
-            for (limb, words) in polynomial.iter_mut() {
-                for word in words {
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    *word = ring.modulus(limb).reduce(seed >> 8);
-                }
-            }
-            polynomial
-        };
-        let inputs: Vec<RnsPolynomial> =
-            program.inputs().map(|(_, _, _, value)| random(value.limbs.as_slice())).collect();
+        let (keys, inputs) = keys_and_inputs(&program, &ring, &gadget);
         let given: Vec<&RnsPolynomial> = inputs.iter().collect();
         let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("the interpreter runs it");
         let simulated = map(machine, &program, "", &Given::new()).expect("it fits");
@@ -135,7 +53,7 @@ impl Case {
 
     /// Every machine of the family, with key switches and products.
     pub fn all() -> Vec<Self> {
-        let machines = super::all_machines();
+        let machines = all_machines();
         let own = machines.iter().filter(|machine| machine.family() == Family::Residue);
         own.flat_map(|machine| [Operation::Permute, Operation::Multiply].map(|of| Self::new(machine, of))).collect()
     }

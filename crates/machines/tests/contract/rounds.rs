@@ -1,9 +1,9 @@
 //! Machines whose schedules keep a program's loops: is a schedule of rounds that of the program without loops, and is every one refused that has one thing
 //! wrong, in one round or in all?
 
-use super::{all_machines, loops};
+use super::loops;
+use crate::common::{LIMBS, all_machines, body, keys_and_inputs, next, polynomial, ring};
 use polyfabric_kernels::automorphism::GaloisElement;
-use polyfabric_kernels::modular::Modulus;
 use polyfabric_machines::audit::residue::{Meaning, audit};
 use polyfabric_machines::contract::Target;
 use polyfabric_machines::contract::options::Given;
@@ -18,61 +18,12 @@ use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_machines::rns::step::Step;
 use polyfabric_machines::rns::subpolynomials::Subpolynomials;
 use polyfabric_machines::{Described, MachineError};
-use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
-use polyfabric_program::rns::kernel::{
-    Conversion, KernelBuilder, KernelProgram, LimbSet, PublicPolynomial, Round, Rounds, ValueId, ValueType,
-};
+use polyfabric_program::rns::kernel::{Round, Rounds};
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::rns::interpreter;
-use polyfabric_schemes::rns::{
-    Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
-};
+use polyfabric_schemes::rns::{Gadget, KeySet, Ring, RnsPolynomial};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-
-/// Limbs of a ciphertext, and of a digit.
-const LIMBS: usize = 4;
-const DIGIT: usize = 2;
-
-/// Moduli that every machine's words and primes serve.
-pub fn ring() -> (Arc<Ring>, Arc<Gadget>) {
-    let shape = Shape { log2_degree: 10, limbs: LIMBS + DIGIT, special: 0, ciphertexts: 1, rounds: 1 };
-    let program = build(Operation::Permute, shape).expect("a program");
-    let moduli: Vec<Modulus> = program.moduli.to_vec();
-    let ring = Ring::new(program.degree, &moduli).expect("a ring");
-    let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(LIMBS, DIGIT, DIGIT)).expect("a gadget");
-    (ring, Arc::new(gadget))
-}
-
-fn polynomial(ring: &Ring, seed: i64) -> Arc<PublicPolynomial> {
-    let coefficients = (0..ring.degree().get() as i64).map(|place| (place * 37 + seed * 11) % 2001 - 1000);
-    Arc::new(PublicPolynomial::Narrow(coefficients.collect()))
-}
-
-/// A ciphertext rotated by `steps`, times a public polynomial, and one part of it as often times the other as `products` says.
-fn body((ring, gadget): (&Ring, &Gadget), steps: i64, products: usize) -> Arc<KernelProgram> {
-    let mut builder = KernelBuilder::new(format!("rotate by {steps}"), ring.degree(), ring.moduli()).expect("moduli");
-    let limbs = |limbs: &[_]| LimbSet::new(limbs.iter().copied());
-    let (q, special) = (limbs(gadget.q()), limbs(gadget.special()));
-    let [x0, x1] = [0, 1].map(|part| builder.input("x", part, ValueType::evaluation(q.clone())).expect("an input"));
-    let element = GaloisElement::rotation(ring.degree(), steps);
-    let raise = |digit: &Vec<_>| builder.mod_up(x1, limbs(digit), q.union(&special), Conversion::Balanced);
-    let digits: Vec<ValueId> = gadget.digits().iter().map(raise).collect::<Result<_, _>>().expect("digits");
-    let (b, a) = builder.inner_product(KeyId::Galois(element.value()), &digits).expect("a key");
-    let [b, a] =
-        [b, a].map(|sum| builder.mod_down(sum, special.clone(), Conversion::Balanced, None).expect("a division"));
-    let b = builder.add(x0, b).expect("a sum");
-    let weights = builder.plaintext(&polynomial(ring, steps), ValueType::evaluation(q)).expect("a polynomial");
-    let mut parts: [ValueId; 2] = [b, a].map(|part| {
-        let turned = builder.automorphism(part, element).expect("an automorphism");
-        builder.multiply(turned, weights).expect("a product")
-    });
-    for _ in 0..products {
-        parts[1] = builder.multiply(parts[1], parts[0]).expect("a product");
-    }
-    parts.into_iter().enumerate().for_each(|(part, value)| builder.output("y", part as u16, value));
-    Arc::new(builder.finish().expect("a program"))
-}
 
 /// Rounds of three bodies.
 fn program((ring, gadget): (&Ring, &Gadget), rounds: Vec<Round>) -> Rounds {
@@ -149,22 +100,7 @@ impl Case {
 
     fn of(machine: &Described, (ring, gadget): (&Arc<Ring>, &Arc<Gadget>), rounds: Rounds) -> Self {
         let unrolled = rounds.unrolled().expect("a program");
-        let secret = SecretKey::from_coefficients(ring.degree(), vec![1; ring.degree().get()]).expect("a secret");
-        let noise = NoiseDistribution::new(3.2, 1);
-        let maker = KeyMaker { ring, secret: &secret, sparse: None, noise: &noise };
-        let mut keys = KeySet::new(ring.clone());
-        for &key in unrolled.keys().keys() {
-            keys.insert(maker.for_tests(key, gadget, 5).expect("a key"));
-        }
-        let mut state = 1;
-        let mut random = |limbs: &LimbSet| {
-            let mut polynomial = RnsPolynomial::zero(ring.degree(), limbs.as_slice(), Domain::Evaluation);
-            for (limb, words) in polynomial.iter_mut() {
-                words.iter_mut().for_each(|word| *word = ring.modulus(limb).reduce(next(&mut state) >> 8));
-            }
-            polynomial
-        };
-        let inputs: Vec<RnsPolynomial> = unrolled.inputs().map(|(.., value)| random(&value.limbs)).collect();
+        let (keys, inputs) = keys_and_inputs(&unrolled, ring, gadget);
         let given: Vec<&RnsPolynomial> = inputs.iter().collect();
         let expected = interpreter::run(&unrolled, &keys, &given, &NoProgress).expect("it runs");
         let whole = WholeRounds::map(machine, rounds, &Given::new()).expect("it fits");
@@ -320,11 +256,6 @@ impl Meaning for Unrolled<'_> {
     fn subpolynomials(&self) -> Subpolynomials {
         self.names[0].subpolynomials()
     }
-}
-
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    *state
 }
 
 /// So many rounds of three bodies, each with public polynomials of its own, some with other rotations.

@@ -1,0 +1,193 @@
+//! Results of the machines of CKKS and BGV.
+
+use super::common::{SHAPE, all_machines, body, changes_of_modulus, keys_and_inputs, polynomial, ring};
+use super::{Record, Records, labels};
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_machines::Described;
+use polyfabric_machines::audit::residue::Meaning;
+use polyfabric_machines::contract::Family;
+use polyfabric_machines::contract::options::Given;
+use polyfabric_machines::contract::residue::{MappedResidue, Simulated, map};
+use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
+use polyfabric_machines::engine::list::Source;
+use polyfabric_machines::engine::schedule::{Shift, Value};
+use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
+use polyfabric_program::rns::kernel::{KernelProgram, Round, Rounds};
+use polyfabric_schemes::rns::{Gadget, GadgetLiteral, Ring, RnsPolynomial};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+/// A program, with the ring and the gadget of its keys.
+pub struct Small {
+    pub name: String,
+    pub program: Arc<KernelProgram>,
+    ring: Arc<Ring>,
+    gadget: Arc<Gadget>,
+    options: Given,
+}
+
+/// Every machine of the family with every program.
+pub fn records() -> Records {
+    let mut records = Records::new();
+    for machine in machines() {
+        for small in small(&machine) {
+            // Some machines do not transform by itself, or take no ring that large.
+            let Ok(simulated) = map(&machine, &small.program, "", &small.options) else { continue };
+            let mut record = Record::of(simulated.report());
+            record.schedule = Some(schedule(&small.program, simulated.mapped()));
+            record.words = Some(words(&small, &simulated));
+            record.compiled = simulated.instructed().ok().map(|instructed| {
+                let mut hasher = DefaultHasher::new();
+                instructed.save().hash(&mut hasher);
+                format!("{:016x}", hasher.finish())
+            });
+            records.insert(format!("{}, {}", machine.name(), small.name), record);
+        }
+        for (name, rounds) in rounds() {
+            let Ok(whole) = WholeRounds::map(&machine, rounds, &Given::new()) else { continue };
+            records.insert(format!("{}, {name}", machine.name()), of_rounds(&machine, &whole));
+        }
+    }
+    records
+}
+
+pub fn machines() -> impl Iterator<Item = Described> {
+    all_machines().into_iter().filter(|machine| machine.family() == Family::Residue)
+}
+
+/// Small programs with options of the machine.
+pub fn small(machine: &Described) -> Vec<Small> {
+    let benchmark = |name: &str, operation, shape: Shape, options| {
+        let program = build(operation, shape).expect("a program");
+        let ring = Ring::new(program.degree, &program.moduli).expect("a ring");
+        let literal = GadgetLiteral::hybrid(shape.limbs, 1, shape.special);
+        let gadget = Arc::new(Gadget::new(&ring, literal).expect("a gadget"));
+        Small { name: name.to_owned(), program: Arc::new(program), ring, gadget, options }
+    };
+    let mut small: Vec<Small> =
+        Operation::ALL.map(|(name, operation)| benchmark(name, operation, SHAPE, Given::new())).into();
+    // Polynomials of several vectors.
+    let large = Shape { log2_degree: 15, limbs: 1, special: 0, ciphertexts: 1, rounds: 2 };
+    small.push(benchmark("ntt of a large ring", Operation::Ntt, large, Given::new()));
+    // More than the registers hold.
+    let many = Shape { log2_degree: 11, limbs: 3, special: 1, ciphertexts: 4, rounds: 2 };
+    small.push(benchmark("four multiplications", Operation::Multiply, many, Given::new()));
+    for option in machine.mapped_by().options() {
+        let chosen = match option.name {
+            "scheduler" => "csr",
+            "low-throughput" => "ntt",
+            _ => continue,
+        };
+        let options = Given::from([(option.name.to_owned(), chosen.to_owned())]);
+        small.push(benchmark(&format!("permute, {chosen}"), Operation::Permute, SHAPE, options));
+    }
+    let (ring, gadget) = ring();
+    let own = [("changes of modulus", changes_of_modulus()), ("rotate and multiply", body((&ring, &gadget), 2, 2))];
+    small.extend(own.map(|(name, program)| Small {
+        name: name.to_owned(),
+        program,
+        ring: Arc::clone(&ring),
+        gadget: Arc::clone(&gadget),
+        options: Given::new(),
+    }));
+    small
+}
+
+/// Programs that repeat: with other rotations and public polynomials in some rounds, and with many equal rounds.
+pub fn rounds() -> Vec<(&'static str, Rounds)> {
+    let (ring, gadget) = ring();
+    let bodies = || [(1, 0), (2, 2), (3, 1)].map(|(steps, products)| body((&ring, &gadget), steps, products)).into();
+    let turn = |steps: i64| GaloisElement::rotation(ring.degree(), steps);
+    let own = |(number, body): (i64, usize)| {
+        let elements = if number % 3 == 1 { vec![(turn(body as i64 + 1), turn(4 + number))] } else { Vec::new() };
+        Round { body, elements, plaintexts: Some(vec![polynomial(&ring, 100 + number)]) }
+    };
+    let mixed = (0..).zip([0, 1, 1, 1, 2, 0, 1]).map(own).collect();
+    let equal = [0, 0, 0, 1].into_iter().cycle().take(80).map(Round::of).collect();
+    let program = |name: &str, rounds| Rounds { name: name.into(), bodies: bodies(), rounds };
+    vec![("mixed rounds", program("mixed", mixed)), ("eighty rounds", program("equal", equal))]
+}
+
+fn of_rounds(machine: &Described, whole: &WholeRounds) -> Record {
+    let Rounds { name, bodies, rounds } = whole.rounds();
+    let mut mapper = RoundsMapper::new(machine, name, "", &Given::new(), rounds.clone()).expect("rounds");
+    bodies.iter().for_each(|body| mapper.body(body).expect("it fits"));
+    let mut record = Record::of(&mapper.finish().expect("it is legal").report);
+    let meanings: Vec<_> = whole.bodies().iter().map(|body| body.meaning()).collect();
+    let events = whole.schedule().events().map(|placed| placed.to_event());
+    record.schedule = Some(labels::hash(&whole.schedule().resources, events, |event, value| {
+        let number = event.op.ciphertext as usize;
+        let round = &rounds[number];
+        let own = whole.bodies()[round.body].own(number == 0, value.shifted(Shift::ciphertexts(-(number as i64))))?;
+        let LeafSubpolynomial { leaf, subpolynomial } = meanings[round.body].leaf(own)?;
+        match leaf {
+            Leaf::Input { .. } if number > 0 => None,
+            Leaf::Input { .. } => Some(leaf_text(leaf, subpolynomial)),
+            Leaf::Hint { key, row, part, limb } => {
+                Some(leaf_text(Leaf::Hint { key: round.key(key), row, part, limb }, subpolynomial))
+            }
+            Leaf::Plaintext { .. } => Some(format!("round {number} {}", leaf_text(leaf, subpolynomial))),
+        }
+    }));
+    if rounds.len() > 10 {
+        // Words of so many rounds take long.
+        return record;
+    }
+    let (ring, gadget) = ring();
+    let unrolled = whole.rounds().unrolled().expect("a program");
+    let (keys, inputs) = keys_and_inputs(&unrolled, &ring, &gadget);
+    let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
+    record.words = Some(of_words(&whole.replay(whole.schedule(), &keys, &inputs).expect("a legal schedule")));
+    record
+}
+
+fn leaf_text(leaf: Leaf, subpolynomial: u16) -> String {
+    match leaf {
+        Leaf::Input { index, limb } => format!("input {index} {} {subpolynomial}", limb.0),
+        Leaf::Plaintext { plaintext, limb, values } => {
+            format!("plaintext {plaintext} {} {values} {subpolynomial}", limb.0)
+        }
+        Leaf::Hint { key, row, part, limb } => format!("hint {key} {row} {part:?} {} {subpolynomial}", limb.0),
+    }
+}
+
+/// Hash of all events.
+fn schedule(program: &KernelProgram, mapped: &dyn MappedResidue) -> String {
+    let (events, meaning) = (mapped.events(), mapped.meaning());
+    let outputs = outputs(program, &*meaning);
+    let mut listed = Vec::new();
+    Source::List(&*events).each(&mut |event, _| listed.push(event.clone()));
+    labels::hash(events.resources(), listed, |_, value| {
+        let given = meaning.leaf(value).map(|leaf| leaf_text(leaf.leaf, leaf.subpolynomial));
+        given.or_else(|| outputs.get(&value).cloned())
+    })
+}
+
+/// The vectors of all outputs.
+fn outputs(program: &KernelProgram, meaning: &dyn Meaning) -> HashMap<Value, String> {
+    let mut outputs = HashMap::new();
+    for (output, of) in program.outputs.iter().enumerate() {
+        for position in 0..program.value(of.value).limbs.len() {
+            for subpolynomial in 0..meaning.subpolynomials().count() {
+                if let Some(value) = meaning.output(output, position, subpolynomial) {
+                    outputs.entry(value).or_insert(format!("output {output} {position} {subpolynomial}"));
+                }
+            }
+        }
+    }
+    outputs
+}
+
+/// Hash of the words that the schedule gives for fixed keys and inputs.
+fn words(small: &Small, simulated: &Simulated) -> String {
+    let (keys, inputs) = keys_and_inputs(&small.program, &small.ring, &small.gadget);
+    let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
+    of_words(&simulated.replay(&small.program, &keys, &inputs).expect("a legal schedule"))
+}
+
+fn of_words(outputs: &[RnsPolynomial]) -> String {
+    let limbs = outputs.iter().flat_map(|output| output.iter());
+    super::hash(limbs.flat_map(|(_, words)| words).flat_map(|word| word.to_le_bytes()))
+}
