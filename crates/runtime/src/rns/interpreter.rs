@@ -210,7 +210,7 @@ fn centred(moduli: &[Modulus], residues: &[u64], p: Modulus) -> u64 {
             known = reference::add(q, known, reference::multiply(q, digit, weight));
             weight = reference::multiply(q, weight, earlier.value() % q.value());
         }
-        debug_assert_eq!(weight, product(&moduli[..index], usize::MAX, q));
+        assert_eq!(weight, product(&moduli[..index], usize::MAX, q));
         let rest = reference::sub(q, residue, known);
         digits.push(reference::multiply(q, rest, q.inverse(weight).unwrap_or(0)));
     }

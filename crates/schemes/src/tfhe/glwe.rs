@@ -22,7 +22,7 @@ pub struct GlweSecretKey {
 
 impl GlweSecretKey {
     pub(crate) fn from_bits(bits: Vec<u8>, ring_degree: RingDegree) -> Self {
-        debug_assert!(bits.len().is_multiple_of(ring_degree.get()) && bits.iter().all(|&bit| bit <= 1));
+        assert!(bits.len().is_multiple_of(ring_degree.get()) && bits.iter().all(|&bit| bit <= 1));
         Self { bits, ring_degree }
     }
 
@@ -87,7 +87,7 @@ impl MaskProduct {
             transform.forward_digits(&digits, spectrum);
         }
         let rows = key.bits.len() / key.ring_degree.get();
-        debug_assert!(fft::error_bound(key.ring_degree, 1.0, rows, PIECE_BITS) < 0.5);
+        assert!(fft::error_bound(key.ring_degree, 1.0, rows, PIECE_BITS) < 0.5);
         Self { transform, secrets }
     }
 

@@ -130,7 +130,7 @@ pub struct LweSecretKey {
 
 impl LweSecretKey {
     pub(crate) fn from_bits(bits: Vec<u8>) -> Self {
-        debug_assert!(bits.iter().all(|&bit| bit <= 1));
+        assert!(bits.iter().all(|&bit| bit <= 1));
         Self { bits }
     }
 

@@ -178,7 +178,7 @@ impl<'f, 'a> Push<'f, 'a> {
     fn through(&mut self, map: &Map, id: NodeId, sum: &mut Sum) -> Option<()> {
         let arithmetic = self.arithmetic;
         let node = self.fold.program.node(id);
-        debug_assert!(is_linear(&node.op));
+        assert!(is_linear(&node.op));
         let (op, operands) = (&node.op, &node.operands);
         let public = |fold: &Fold<'a>| operands.get(1).and_then(|&id| fold.constant(id));
         match op {

@@ -427,7 +427,7 @@ impl Pass<'_> {
         let choice = self.lowering.choice();
         let relinearise = choice.relinearisation == Relinearisation::Eager && value.parts.len() > 2;
         let rescale = choice.rescaling == Rescaling::Eager && value.rescale_due;
-        debug_assert!(!rescale || !self.plan.node(id).rescale_due);
+        assert!(!rescale || !self.plan.node(id).rescale_due);
         match (relinearise, rescale) {
             (true, true) => self.lowering.relinearise_and_rescale(&value),
             (true, false) => self.lowering.relinearise(&value),

@@ -125,7 +125,7 @@ pub fn evaluate(program: &Program, inputs: &BTreeMap<String, Vec<i64>>) -> Resul
                 place: place(node.location.as_ref()),
             });
         }
-        debug_assert!(
+        assert!(
             value.iter().all(|&value| node.element.holds(value)),
             "{} {index}: {:?} holds {value:?}",
             op_name(&node.op),

@@ -71,7 +71,7 @@ impl Lowering<'_> {
         let (modulus, first) = (self.chain().modulus(*first).value(), LimbSet::one(*first));
         let low = self.builder.mod_up(value, first.clone(), to.clone(), Conversion::Centred)?;
         let high = self.builder.mod_down(value, first, Conversion::Centred, None)?;
-        debug_assert_eq!(self.builder.limbs(high).as_slice(), rest);
+        assert_eq!(self.builder.limbs(high).as_slice(), rest);
         let high = self.centred(high, to)?;
         let factors = self.builder.residues(i128::from(modulus), to);
         let high = self.builder.scale(high, &factors)?;
