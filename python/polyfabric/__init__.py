@@ -32,25 +32,29 @@ from .errors import (
 )
 from .keys import Keys
 from .language import instead as _instead
-from .language.functions import convolve, mux, nand, nor, xnor
-from .language.integers import Integer, Table
-from .language.slot_functions import chebyshev, polynomial
-from .language.slots import SlotValue, bootstrap, rotate, sum_slots
-from .language.sorting import sort
-from .language.types import Bool, Complex, Int, IntegerType, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
-from .language.values import (
-    Value,
+from .language.functions import (
+    Table,
     concat,
+    convolve,
     dot,
     lookup,
     maximum,
     minimum,
+    mux,
+    nand,
+    nor,
     relu,
     sign,
+    xnor,
 )
-from .language.values import maximum as max  # noqa: A004 - as pf.max
-from .language.values import minimum as min  # noqa: A004 - as pf.min
-from .language.values import total as sum  # noqa: A004 - as pf.sum
+from .language.functions import maximum as max  # noqa: A004 - as pf.max
+from .language.functions import minimum as min  # noqa: A004 - as pf.min
+from .language.functions import total as sum  # noqa: A004 - as pf.sum
+from .language.slot_functions import chebyshev, polynomial
+from .language.slots import SlotValue, bootstrap, rotate, sum_slots
+from .language.sorting import sort
+from .language.types import Bool, Complex, Int, Mod, Real, SInt, SlotType, Text, Torus, Type, UInt
+from .language.values import Value
 from .machines import Machine
 from .machines import load as machine
 from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
@@ -84,8 +88,6 @@ __all__ = [
     "FileError",
     "InputError",
     "Int",
-    "Integer",
-    "IntegerType",
     "InternalError",
     "IntractableError",
     "KeyStore",

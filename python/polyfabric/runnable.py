@@ -18,7 +18,7 @@ from .language import slot_program as written_on_slots
 from .language.place import pass_over, refuse
 from .language.program import SCHEMES
 from .language.traced import TracedProgram
-from .language.types import IntegerType, SlotType, Type
+from .language.types import SlotType, Type
 from .machines import Machine, expect_list
 from .machines import load as load_machine
 from .names import suggestion
@@ -269,14 +269,14 @@ def program(
 
     `scheme` is "tfhe", "ckks" or "bgv"; without it, the types say which. With CKKS and BGV, every vector has `slots`
     slots, a power of two; without it, as many as the longest input needs. `lanes` is how many look-ups take the time of one
-    where integers of any width will run (2 without it): where there are many, as on an accelerator, carries go by a parallel prefix.
+    where integers in digits will run (2 without it): where there are many, as on an accelerator, carries go by a parallel prefix.
     """
     # Parameters of the function may bear these names too.
-    if isinstance(scheme, Type | SlotType | IntegerType):
+    if isinstance(scheme, Type | SlotType):
         inputs["scheme"], scheme = scheme, None  # type: ignore[assignment]
-    if isinstance(slots, Type | SlotType | IntegerType):
+    if isinstance(slots, Type | SlotType):
         inputs["slots"], slots = slots, None  # type: ignore[assignment]
-    if isinstance(lanes, Type | SlotType | IntegerType):
+    if isinstance(lanes, Type | SlotType):
         inputs["lanes"], lanes = lanes, None  # type: ignore[assignment]
     if callable(name):
         raise refuse(

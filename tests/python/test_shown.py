@@ -38,7 +38,7 @@ def test_a_result_shows_its_outputs_and_not_its_tables() -> None:
 
 def test_a_wrong_digit_above_an_integers_width_is_told_where_the_shown_values_are_equal() -> None:
     @pf.program(x=pf.UInt(3))
-    def same(x: pf.Integer) -> pf.Integer:
+    def same(x: pf.Value) -> pf.Value:
         return x
 
     done = same.run({"x": 6})

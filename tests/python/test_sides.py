@@ -320,7 +320,7 @@ def test_a_hook_that_cannot_be_called_is_refused_before_the_work(scheme: str, si
 
 def test_an_execution_that_a_hook_has_ended_ends_no_other_one() -> None:
     @pf.program(x=pf.UInt(8), y=pf.UInt(8))
-    def larger(x: pf.Integer, y: pf.Integer) -> pf.Integer:
+    def larger(x: pf.Value, y: pf.Value) -> pf.Value:
         return pf.max(x, y)
 
     client = pf.Client(pf.Specification.of(larger))

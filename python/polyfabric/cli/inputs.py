@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..language.traced import TracedProgram
-from ..language.types import IntegerType, SlotType, TextType, Type
+from ..language.types import SlotType, TextType, Type
 from ..programs import read as read_file
 
 BOOLEANS = {"false": "0", "true": "1"}
@@ -74,15 +74,13 @@ def of(program: TracedProgram, given: tuple[str, ...]) -> dict[str, Any]:
     return {name: draw(kind, generator) for name, kind in program.inputs.items()}
 
 
-def _drawn_elements(kind: Type | IntegerType, generator: np.random.Generator) -> int | list[int]:
-    if isinstance(kind, IntegerType):
-        lo, hi = (ord(" "), ord("~")) if isinstance(kind, TextType) else kind.bounds
-        # Of any width: wider than a generator's own integers.
-        numbers = [lo + int.from_bytes(generator.bytes(-(-kind.bits // 8))) % (hi - lo + 1) for _ in range(kind.length)]
-        return numbers[0] if kind.scalar else numbers
-    lo, hi, stride = kind.element.bounds
-    drawn = (lo + stride * generator.integers(0, (hi - lo) // stride + 1, size=kind.length)).tolist()
-    return drawn[0] if kind.scalar else drawn
+def _drawn_elements(kind: Type, generator: np.random.Generator) -> int | list[int]:
+    lo, hi = (ord(" "), ord("~")) if isinstance(kind, TextType) else kind.bounds
+    count = (hi - lo) // kind.stride + 1
+    # Of many bits: more than a generator's own integers have.
+    size = -(-count.bit_length() // 8) + 8
+    numbers = [lo + kind.stride * (int.from_bytes(generator.bytes(size)) % count) for _ in range(kind.length)]
+    return numbers[0] if kind.scalar else numbers
 
 
 def _drawn_slots(kind: SlotType, generator: np.random.Generator) -> NDArray[Any]:
@@ -105,7 +103,7 @@ def _read(program: TracedProgram, name: str, text: str) -> Any:  # noqa: ANN401 
             raise InputError(
                 f"input {name!r}: {text:.80} is no list of numbers; close its brackets and separate by commas, as [1, 2] or [[1, 2], [3, 4]]"
             ) from None
-    if isinstance(kind, Type) and kind.element.kind == "boolean":
+    if isinstance(kind, Type) and kind.kind == "boolean":
         text = ",".join(BOOLEANS.get(part.strip().lower(), part) for part in text.split(","))
     return _integers(name, text) if program.kind == "elements" else _numbers(name, text)
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from ..errors import Error, NoiseError, ProgramError
 from ..execution import plan
+from ..language.functions import concat, dot, lookup, sign
 from ..language.types import Int
-from ..language.values import Value, concat, dot, lookup, sign
+from ..language.values import Value
 from ..runnable import Program, traced
 
 Floats = NDArray[np.float64]

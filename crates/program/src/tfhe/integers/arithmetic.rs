@@ -326,8 +326,7 @@ impl Integers {
     ) -> Result<Digit> {
         let found = self.kind(condition)?;
         if found != IntegerType::unsigned(1) {
-            let remedy = "compare it, as x != 0, or take one of its bits, x.bit(0)".to_owned();
-            return Err(IntegerError::Needs { op, expected: "a condition, which is one bit", found, remedy });
+            return Err(IntegerError::Needs { op, expected: "a condition, which is one bit", found });
         }
         let condition = match self.count(condition)? {
             own if own == count => condition,

@@ -66,29 +66,6 @@ impl IntegerType {
         Self { bits, signed: false }
     }
 
-    /// The narrowest type of at least `bits` bits that has the values `lo` to `hi`, signed if one is negative.
-    fn holding(lo: i64, hi: i64, bits: u32) -> Self {
-        let signed = lo < 0;
-        let magnitude = if signed { hi.max(!lo) } else { hi };
-        let needed = (i64::BITS - magnitude.leading_zeros()).max(1) + u32::from(signed);
-        Self { bits: needed.max(bits), signed }
-    }
-
-    /// As a program writes it.
-    fn written(self) -> String {
-        format!("pf.{}({})", if self.signed { "SInt" } else { "UInt" }, self.bits)
-    }
-
-    /// What to cast, and to which type, that a value of this type and one of `other` have one.
-    fn beside(self, other: Self) -> String {
-        let signed = self.signed || other.signed;
-        // An unsigned value takes one bit more in a signed type.
-        let bits = |kind: Self| kind.bits + u32::from(signed && !kind.signed);
-        let common = Self { bits: bits(self).max(bits(other)).min(MAX_BITS), signed };
-        let what = if self == common || other == common { "the other" } else { "both" };
-        format!("{what}, as x.cast({})", common.written())
-    }
-
     /// Number of digits.
     pub const fn digits(self) -> usize {
         self.bits.div_ceil(DIGIT_BITS) as usize
@@ -114,7 +91,7 @@ pub struct IntegerId(pub u32);
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum IntegerError {
     /// Two operands of different types.
-    #[error("{op}: {left} and {right} are different types; cast {what}", what = left.beside(*right))]
+    #[error("{op}: {left} and {right} are different types; cast one to the other")]
     Types {
         /// The operation.
         op: &'static str,
@@ -146,7 +123,7 @@ pub enum IntegerError {
         most: u32,
     },
     /// An operand of another type than the operation has.
-    #[error("{op} takes {expected}, not {found}; {remedy}")]
+    #[error("{op} takes {expected}, not {found}; cast it")]
     Needs {
         /// The operation.
         op: &'static str,
@@ -154,8 +131,6 @@ pub enum IntegerError {
         expected: &'static str,
         /// What was given.
         found: IntegerType,
-        /// What to write instead.
-        remedy: String,
     },
     /// A value of the program that is no integer.
     #[error("the operand is {found}, but an integer is needed; declare it as one, as pf.Int(0, 15) or pf.UInt(8)")]
@@ -165,8 +140,7 @@ pub enum IntegerError {
     },
     /// A value of the program of more values than one look-up reads.
     #[error(
-        "the operand ranges from {lo} to {hi}, and one look-up makes an integer of {most} values at most; declare it as an integer, \
-         pf.UInt(bits) or pf.SInt(bits), or narrow its range by a look-up first"
+        "the operand ranges from {lo} to {hi}, and one look-up makes digits of {most} values at most; give it as digits"
     )]
     Range {
         /// Smallest value.
@@ -177,7 +151,7 @@ pub enum IntegerError {
         most: i64,
     },
     /// A value of the program whose range the type does not hold.
-    #[error("the operand ranges from {lo} to {hi}, which {kind} does not hold; cast it to {}, and that to {}, to wrap", holding.written(), kind.written())]
+    #[error("the operand ranges from {lo} to {hi}, which {kind} does not hold; give a wider type")]
     NotHeld {
         /// Smallest value.
         lo: i64,
@@ -185,8 +159,6 @@ pub enum IntegerError {
         hi: i64,
         /// The type.
         kind: IntegerType,
-        /// One that holds them.
-        holding: IntegerType,
     },
     /// A public number that is not of the type.
     #[error("a public number of {digits} digits is no {kind}; give one within its range")]
@@ -381,7 +353,7 @@ impl Integers {
             return Err(IntegerError::Range { lo, hi, most: CAPACITY });
         }
         if !held {
-            return Err(IntegerError::NotHeld { lo, hi, kind, holding: IntegerType::holding(lo, hi, kind.bits) });
+            return Err(IntegerError::NotHeld { lo, hi, kind });
         }
         let mut digits = Vec::new();
         for index in 0..kind.digits() {

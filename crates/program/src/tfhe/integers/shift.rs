@@ -192,8 +192,7 @@ fn expect_unsigned(found: IntegerType) -> Result<()> {
     if !found.signed {
         return Ok(());
     }
-    let remedy = format!("cast it, as n.cast(pf.UInt({})), if it is never negative", found.bits);
-    Err(IntegerError::Needs { op: "shift", expected: "an unsigned amount", found, remedy })
+    Err(IntegerError::Needs { op: "shift", expected: "an unsigned amount", found })
 }
 
 impl Shift {

@@ -28,8 +28,7 @@ impl Integers {
             return Err(IntegerError::Bits { op: "index", bits: found.bits, least: 1, most: MAX_INDEX_BITS });
         }
         if found.signed {
-            let remedy = format!("cast it, as i.cast(pf.UInt({})), if it is never negative", found.bits);
-            return Err(IntegerError::Needs { op: "table", expected: "an unsigned index", found, remedy });
+            return Err(IntegerError::Needs { op: "table", expected: "an unsigned index", found });
         }
         if entries.len() != 1 << found.bits {
             return Err(IntegerError::Entries { entries: entries.len(), bits: found.bits });
