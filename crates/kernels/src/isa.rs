@@ -121,7 +121,7 @@ impl Isa {
     pub fn description(self) -> String {
         #[cfg(target_arch = "x86_64")]
         if self == Self::Avx512 {
-            let parts = [("IFMA", crate::modular::ifma::is_present()), ("VNNI", self.multiplies_bytes())];
+            let parts = [("IFMA", multiplies_words()), ("VNNI", self.multiplies_bytes())];
             let list = |there: bool| {
                 let names: Vec<_> = parts.iter().filter(|part| part.1 == there).map(|part| part.0).collect();
                 names.join(" and ")
@@ -134,6 +134,15 @@ impl Isa {
         }
         self.to_string()
     }
+}
+
+/// Whether this processor multiplies 52-bit words (AVX-512 IFMA) and permutes bytes (BW, VBMI), as every processor with IFMA does.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn multiplies_words() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512ifma")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi")
 }
 
 /// Whether the processor adds vectors in separate units from multiplications: all AMD processors with AVX-512 do, no Intel ones.

@@ -1,10 +1,11 @@
 //! Plans of programs on elements.
 
-use crate::failure::{Failure, Kind, detached, released};
+use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
 use crate::machine::PyMachine;
 use crate::parameters::PyParameters;
 use crate::program::PyProgram;
+use crate::workers::{detached, released};
 use polyfabric_planner::DEFAULT_FAILURE_LOG2;
 use polyfabric_planner::elements::{self, ElementPlan, Request};
 use polyfabric_program::tfhe::builtin::NAMES;

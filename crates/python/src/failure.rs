@@ -1,6 +1,5 @@
-//! Every error of the Rust links, on its way to a typed Python exception. Panics end here too.
+//! Every error of the Rust links, on its way to a typed Python exception.
 
-use crate::workers::{self, Ended};
 use polyfabric_planner::{Fault, PlanError};
 use pyo3::prelude::*;
 use std::fmt::Display;
@@ -93,32 +92,6 @@ impl From<Failure> for PyErr {
             Kind::Parameter => exceptions::ParameterError::new_err(message),
             Kind::Program => exceptions::ProgramError::new_err(message),
             Kind::Run => exceptions::RunError::new_err(message),
-        }
-    }
-}
-
-/// Runs `work` without the interpreter's lock, on threads that this process has; Ctrl-C ends it. A panic becomes an `InternalError`.
-pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
-    given(workers::run(py, work)?)
-}
-
-/// The same for work that borrows nothing and may be left to itself once Ctrl-C has ended it.
-pub fn released<T: Send + 'static>(
-    py: Python<'_>,
-    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> PyResult<T> {
-    given(workers::run_owned(py, work)?)
-}
-
-fn given<T>(ended: Result<Result<T, Failure>, Ended>) -> PyResult<T> {
-    match ended {
-        Ok(result) => result.map_err(PyErr::from),
-        Err(Ended::By(error)) => Err(error),
-        Err(Ended::Panic(payload)) => {
-            let text = payload.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            let message = format!("a defect of Polyfabric, please report it: {text}");
-            Err(Failure::new(Kind::Internal, message).into())
         }
     }
 }

@@ -1,29 +1,19 @@
 //! Execution on a card of NVIDIA's.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::card::card;
+use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
 use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use crate::rns::{PySlotCiphertexts, PySlotPlan, PySlotServer};
-use polyfabric_kernels::{RingDegree, Torus};
-use polyfabric_planner::slots::SlotPlan;
-use polyfabric_runtime::gpu::{Card, Cuda, Device, Executor, GpuError, Shape, multiply_adds, rns};
-use polyfabric_schemes::rns::{KeySet, RnsPolynomial};
-use polyfabric_schemes::tfhe::{AnyServerKey, KeyUnrolling, ServerKey};
+use crate::workers::detached;
+use polyfabric_kernels::RingDegree;
+use polyfabric_runtime::gpu::{Card, Device, GpuError, Shape, multiply_adds, rns};
+use polyfabric_schemes::rns::RnsPolynomial;
+use polyfabric_schemes::tfhe::{AnyServerKey, KeyUnrolling};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// The first card, opened once: it is let go when the process ends. One that was not there is looked for again.
-fn card() -> Result<Arc<Cuda>, GpuError> {
-    static CARD: Mutex<Option<Arc<Cuda>>> = Mutex::new(None);
-    let mut card = CARD.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*card {
-        Some(card) => Ok(Arc::clone(card)),
-        None => Ok(Arc::clone(card.insert(Arc::new(Cuda::first()?)))),
-    }
-}
 
 /// The name of the card that programs of `parameters` run on, with a key of `unroll` bits an iteration; fails where there is none, or where it does not
 /// serve them.
@@ -106,31 +96,6 @@ pub fn gpu_slot_kernels(ring_degree: usize) -> Result<(String, usize), Failure> 
     Ok((tiles.source().text(None), tiles.most_shared_bytes()))
 }
 
-/// A program on slots on the card, with a server's keys and all that it reads.
-struct Prepared {
-    plan: Arc<SlotPlan>,
-    executor: Arc<rns::Executor<Cuda>>,
-}
-
-/// The program on slots that a server's keys were last used for on the card.
-#[derive(Default)]
-pub struct SlotsOnCard(Mutex<Option<Prepared>>);
-
-impl SlotsOnCard {
-    fn of(&self, plan: &Arc<SlotPlan>, keys: &KeySet) -> Result<Arc<rns::Executor<Cuda>>, Failure> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(prepared) = held.as_ref().filter(|prepared| Arc::ptr_eq(&prepared.plan, plan)) {
-            return Ok(Arc::clone(&prepared.executor));
-        }
-        // Another program's memory is given back before this one's is taken.
-        *held = None;
-        let card = card().map_err(Failure::of(Kind::Run))?;
-        let executor = Arc::new(rns::Executor::new(&card, plan.kernel(), keys).map_err(Failure::of(Kind::Run))?);
-        *held = Some(Prepared { plan: Arc::clone(plan), executor: Arc::clone(&executor) });
-        Ok(executor)
-    }
-}
-
 /// A card's name, bytes and counts by name, and the seconds that a run takes at best.
 type NeedsOfCard = (&'static str, BTreeMap<&'static str, usize>, f64);
 
@@ -178,29 +143,6 @@ impl PySlotServer {
             Ok((self.results(ran.outputs), ran.on_card.as_secs_f64()))
         })
     }
-}
-
-/// A server's keys on the card, once an execution there has needed them.
-#[derive(Default)]
-pub struct OnCard<T: Torus>(Mutex<Option<Arc<Executor<T, Cuda>>>>);
-
-impl<T: Torus> OnCard<T> {
-    fn of(&self, key: &ServerKey<T>) -> Result<Arc<Executor<T, Cuda>>, Failure> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(executor) = &*held {
-            return Ok(Arc::clone(executor));
-        }
-        let card = card().map_err(Failure::of(Kind::Run))?;
-        let executor = Arc::new(Executor::new(&card, key).map_err(Failure::of(Kind::Run))?);
-        Ok(Arc::clone(held.insert(executor)))
-    }
-}
-
-/// Of a key of either torus.
-#[derive(Default)]
-pub struct AnyOnCard {
-    torus32: OnCard<u32>,
-    torus64: OnCard<u64>,
 }
 
 #[pymethods]

@@ -1,7 +1,8 @@
 //! Integers of any width in a program that is being built.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::program::PyProgramBuilder;
+use crate::workers::detached;
 use polyfabric_program::tfhe::homomorphic::{Builder, NodeId};
 use polyfabric_program::tfhe::integers::{
     Amount, BitOperation, Comparison, Direction, IntegerError, IntegerId, IntegerType, Integers, Weighted,

@@ -1,7 +1,8 @@
 //! Kernel programs.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::parameters::PyParameters;
+use crate::workers::detached;
 use polyfabric_planner::ClientSeconds;
 use polyfabric_planner::elements::{self, Memory, multiplications};
 use polyfabric_program::tfhe::kernel::KernelProgram;

@@ -1,11 +1,12 @@
 //! Keys and ciphertexts.
 
-use crate::failure::{Failure, Kind, detached};
-use crate::gpu::AnyOnCard;
+use crate::card::AnyOnCard;
+use crate::failure::{Failure, Kind};
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use crate::signature::PySignature;
 use crate::storage::{Source, written};
+use crate::workers::detached;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::{Signature, Terminal};
 use polyfabric_runtime::tfhe::cpu::TransformedKey;
@@ -414,13 +415,18 @@ fn origin_of(content: &AnyCiphertexts) -> (KeyGeneration, &Port) {
     }
 }
 
-/// Fails where a file is of another program, whatever its set.
-pub fn expect_own(signature: &Signature, outputs: bool, files: BTreeMap<String, Source>) -> Result<(), Failure> {
-    files.into_iter().try_for_each(|(name, source)| {
-        let content: AnyCiphertexts = source.read().map_err(Failure::of(Kind::File))?;
-        let needed = signature.port(direction(outputs), &name);
-        needed.expect(origin_of(&content).1, &source.name()).map_err(Failure::of(Kind::File))
-    })
+#[pymethods]
+impl PySignature {
+    /// Fails where one of the `files`, inputs of the program or its `outputs` by name, is of another program, whatever its set.
+    fn expect_own(&self, py: Python<'_>, outputs: bool, files: BTreeMap<String, Source>) -> PyResult<()> {
+        detached(py, || {
+            files.into_iter().try_for_each(|(name, source)| {
+                let content: AnyCiphertexts = source.read().map_err(Failure::of(Kind::File))?;
+                let needed = self.0.port(direction(outputs), &name);
+                needed.expect(origin_of(&content).1, &source.name()).map_err(Failure::of(Kind::File))
+            })
+        })
+    }
 }
 
 #[pymethods]

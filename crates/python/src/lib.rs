@@ -1,5 +1,6 @@
 //! Python bindings: the Rust links as `polyfabric._native`. Nothing is decided here; `python/polyfabric` is the public face.
 
+mod card;
 mod elements;
 mod failure;
 mod gpu;

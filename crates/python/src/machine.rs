@@ -1,10 +1,11 @@
 //! Machines: description, simulation, replay, timeline.
 
-use crate::failure::{Failure, Kind, detached, released};
+use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
 use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
+use crate::workers::{detached, released};
 use polyfabric_kernels::fixed::TransformSpec;
 use polyfabric_machines as machines;
 use polyfabric_machines::contract::options::{OptionSpec, OptionValues};

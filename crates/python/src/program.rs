@@ -1,6 +1,7 @@
 //! Homomorphic programs: building, text, evaluation in the clear.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
+use crate::workers::detached;
 use polyfabric_program::tfhe::homomorphic::{
     Builder, ElementType, Gate, LookupResult, NodeId, Program, ProgramError, Range, Table, evaluate,
 };

@@ -1,10 +1,11 @@
 //! Public keys of TFHE.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::keys::PyClientKey;
 use crate::parameters::PyParameters;
 use crate::signature::PySignature;
 use crate::storage::{Source, written};
+use crate::workers::detached;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::homomorphic::Signature;
 use polyfabric_schemes::port::Direction;

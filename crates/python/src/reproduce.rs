@@ -1,7 +1,8 @@
 //! The published figures of a paper beside the model's.
 
-use crate::failure::{Failure, Kind, released};
+use crate::failure::{Failure, Kind};
 use crate::progress::Callback;
+use crate::workers::released;
 use pyo3::prelude::*;
 
 /// Rows of the comparison with a paper, as JSON; `applications` is a JSON list of the numbers of the paper's applications, `null` if none was timed.

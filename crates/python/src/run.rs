@@ -1,9 +1,10 @@
 //! Execution: the interpreter and the CPU.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
 use crate::keys::{AnyBatches, Batches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
 use crate::progress::Callback;
+use crate::workers::detached;
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;

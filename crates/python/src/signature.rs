@@ -1,10 +1,8 @@
 //! What a client knows of a program of TFHE.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
-use crate::keys::expect_own;
 use crate::program::{PyElementType, PyProgram};
-use crate::storage::Source;
 use polyfabric_program::tfhe::homomorphic::{Signature, Terminal};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -54,11 +52,6 @@ impl PySignature {
     #[getter]
     fn public(&self) -> bool {
         self.0.public
-    }
-
-    /// Fails where one of the `files`, inputs of the program or its `outputs` by name, is of another program, whatever its set.
-    fn expect_own(&self, py: Python<'_>, outputs: bool, files: BTreeMap<String, Source>) -> PyResult<()> {
-        detached(py, || expect_own(&self.0, outputs, files))
     }
 
     /// Name, element type and length of each input.

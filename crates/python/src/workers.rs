@@ -42,7 +42,7 @@ static IDLE: Mutex<Vec<Workers>> = Mutex::new(Vec::new());
 static RAISED: Mutex<Vec<(Token, PyErr)>> = Mutex::new(Vec::new());
 
 /// How an operation ended that did not give a result.
-pub enum Ended {
+enum Ended {
     /// The user, or a hook, wanted no more of it.
     By(PyErr),
     /// A panic.
@@ -154,7 +154,7 @@ fn ended<T>(outcome: Outcome<T>) -> Result<T, Ended> {
 }
 
 /// Runs `work` without the interpreter's lock on threads of its own, until it ends or is cancelled.
-pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<Result<T, Ended>> {
+fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<Result<T, Ended>> {
     let workers = Workers::taken(py)?;
     let (outcome, interrupted) = py.detach(|| {
         let (sender, receiver) = sync_channel(1);
@@ -176,7 +176,7 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
 
 /// The same for work that borrows nothing, which is left to itself once it is cancelled: to free what it has made takes seconds where that is a schedule of
 /// millions of events. Its threads end with it.
-pub fn run_owned<T: Send + 'static>(
+fn run_owned<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<Result<T, Ended>> {
@@ -201,4 +201,30 @@ pub fn run_owned<T: Send + 'static>(
             }
         }
     })
+}
+
+/// Runs `work` without the interpreter's lock, on threads that this process has; Ctrl-C ends it. A panic becomes an `InternalError`.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
+    given(run(py, work)?)
+}
+
+/// The same for work that borrows nothing and may be left to itself once Ctrl-C has ended it.
+pub fn released<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    given(run_owned(py, work)?)
+}
+
+fn given<T>(ended: Result<Result<T, Failure>, Ended>) -> PyResult<T> {
+    match ended {
+        Ok(result) => result.map_err(PyErr::from),
+        Err(Ended::By(error)) => Err(error),
+        Err(Ended::Panic(payload)) => {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            let message = format!("a defect of Polyfabric, please report it: {text}");
+            Err(Failure::new(Kind::Internal, message).into())
+        }
+    }
 }

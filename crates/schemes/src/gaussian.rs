@@ -13,12 +13,11 @@
 //! Every sample reads the whole table; signs and low bits are bits of the stream. So no branch or address depends on a secret. The table's
 //! own deviation is chosen so that entries and low bits together have the requested one.
 
-use std::f64::consts::SQRT_2;
+use std::f64::consts::{PI, SQRT_2};
 
 use zeroize::Zeroizing;
 
 use crate::random::Stream;
-use crate::tfhe::noise::ln_erfc;
 
 /// A centred integer Gaussian of deviation σ. The tail ends where its weight is below 2^-64, at about nine deviations.
 #[derive(Clone, Debug)]
@@ -130,6 +129,32 @@ fn thresholds(deviation: f64, end: f64) -> Vec<u64> {
     let outside = |k: usize| whole * ln_erfc((k as f64 + end) / (deviation * SQRT_2)).exp();
     let tails = (0..).map(outside).take_while(|&tail| tail >= 0.5);
     tails.map(|tail| (1 << 63) - tail.round() as u64).collect()
+}
+
+/// ln erfc(x) for x ≥ 0, to a relative error of about 1e-14 of the logarithm.
+///
+/// Below 2: erf(x) = 2/√π · exp(−x²) · Σ 2^n x^(2n+1) / (1·3·…·(2n+1)), all terms positive (DLMF 7.6.2). From 2: the continued fraction
+/// √π · exp(x²) · erfc(x) = 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))) (DLMF 7.9.1). Only its logarithm is computed, so nothing underflows.
+pub fn ln_erfc(x: f64) -> f64 {
+    if x < 2.0 {
+        let mut term = x;
+        let mut sum = x;
+        for n in 1..100 {
+            term *= 2.0 * x * x / f64::from(2 * n + 1);
+            sum += term;
+            if term < 1e-17 * sum {
+                break;
+            }
+        }
+        return (-(2.0 / PI.sqrt()) * (-x * x).exp() * sum).ln_1p();
+    }
+    // The truncation error after this many terms is about exp(−2x√(2n)), relatively.
+    let terms = (200.0 / (x * x)) as u32 + 10;
+    let mut denominator = x;
+    for n in (1..terms).rev() {
+        denominator = x + f64::from(n) / 2.0 / denominator;
+    }
+    -x * x - denominator.ln() - PI.ln() / 2.0
 }
 
 #[cfg(test)]

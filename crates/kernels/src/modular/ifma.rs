@@ -5,7 +5,7 @@
 //! subtracts low halves, this needs no mask to 52 bits. A factor's companion w·q^-1 mod R can be recomputed from w by one more product, which halves
 //! the tables where memory is the bottleneck.
 //!
-//! Every function needs AVX-512 F and IFMA.
+//! Every function needs AVX-512 F and IFMA ([`crate::isa::multiplies_words`]).
 
 use super::{Modulus, inverse_of_odd};
 use crate::memory::NextUse;
@@ -22,14 +22,6 @@ pub(crate) const WORD_MASK: u64 = (1 << WORD_BITS) - 1;
 
 /// Largest number of bits of a modulus: 4q ≤ 2^52.
 pub(crate) const MAX_BITS: u32 = 50;
-
-/// Whether this processor has IFMA and byte permutations (BW, VBMI), which every processor with IFMA has.
-pub(crate) fn is_present() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512ifma")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vbmi")
-}
 
 /// Whether `modulus` is odd and below 2^50.
 pub(crate) fn serves(modulus: Modulus) -> bool {

@@ -154,7 +154,7 @@ impl Limb {
         match isa {
             Isa::Portable => Some(Form::Scalar),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 if ifma::is_present() && ifma::serves(modulus) => Some(Form::Ifma),
+            Isa::Avx512 if crate::isa::multiplies_words() && ifma::serves(modulus) => Some(Form::Ifma),
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             _ => (isa.is_present() && float::serves(modulus)).then_some(Form::Float),
             #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -8,7 +8,7 @@ pub const PRODUCTS_PER_ROUND: usize = 16 * 8 * 8;
 /// Performs `rounds` times [`PRODUCTS_PER_ROUND`] IFMA products at the processor's peak rate. Returns `false` without IFMA.
 pub fn word_products(rounds: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if super::ifma::is_present() {
+    if crate::isa::multiplies_words() {
         // SAFETY: the set is present.
         unsafe { chains(rounds) };
         return true;

@@ -97,7 +97,7 @@ impl Dispatch for u64 {
             Isa::Portable => Some(Kernel::Portable64),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
-                let kernel = if ifma::is_present() && ifma::serves(modulus) {
+                let kernel = if crate::isa::multiplies_words() && ifma::serves(modulus) {
                     if modulus.bits() <= ROOMY_BITS { Kernel::RoomyIfma } else { Kernel::Ifma }
                 } else if float::serves(modulus) {
                     Kernel::Float(isa, modulus.bits() <= words64_float::ROOMY_BITS)

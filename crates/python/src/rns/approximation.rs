@@ -1,6 +1,7 @@
 //! Approximations of functions that no polynomial is.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
+use crate::workers::detached;
 use polyfabric_program::rns::approximation::minimax::CompositeSign;
 use pyo3::prelude::*;
 

@@ -1,8 +1,9 @@
 //! Machines that execute CKKS and BGV: compilation, report, timeline, replay.
 
 use super::run::{PySlotCiphertexts, PySlotServer};
-use crate::failure::{Failure, Kind, detached, released};
+use crate::failure::{Failure, Kind};
 use crate::machine::{PyMachine, json, refused};
+use crate::workers::{detached, released};
 use polyfabric_machines::contract::residue::{Simulated, load, map, mapping_bytes};
 use polyfabric_machines::engine::trace::TraceOptions;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};

@@ -1,6 +1,7 @@
 //! Parameter sets of CKKS and BGV: named ones, and those of the user, as objects and as data.
 
-use crate::failure::{Failure, Kind, detached, released};
+use crate::failure::{Failure, Kind};
+use crate::workers::{detached, released};
 use polyfabric_planner::slots;
 use polyfabric_planner::slots::parameters::{of_bgv, of_ckks};
 use polyfabric_schemes::set_file::{ParameterSet, load, parse};

@@ -1,6 +1,7 @@
 //! Homomorphic programs of CKKS and BGV: building, evaluation in the clear.
 
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
+use crate::workers::detached;
 use polyfabric_program::rns::homomorphic::{
     Basis, Builder, Complex, Diagonals, NodeId, Op, Polynomial, Program, ProgramError, Scheme, Values,
     evaluate_changed, evaluate_each,

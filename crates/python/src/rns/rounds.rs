@@ -1,8 +1,9 @@
 //! Programs that repeat on machines: bodies one by one, then the schedule of all rounds.
 
 use super::machine::PyResidueKernel;
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::machine::{PyMachine, json, refused};
+use crate::workers::detached;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_machines::contract::rounds::{RoundsMapper, SimulatedRounds};

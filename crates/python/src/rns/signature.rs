@@ -2,8 +2,9 @@
 
 use super::files;
 use super::parameters::PySlotParameters;
-use crate::failure::{Failure, Kind, detached};
+use crate::failure::{Failure, Kind};
 use crate::storage::Source;
+use crate::workers::detached;
 use polyfabric_program::rns::signature::{Signature, SignatureLiteral};
 use polyfabric_schemes::rns::KeyId;
 use polyfabric_schemes::set_file::ParameterSet;

@@ -14,7 +14,6 @@ mod cuda;
 mod device;
 #[cfg(all(test, unix))]
 mod emulator;
-mod error;
 mod estimate;
 pub mod rns;
 mod shape;
@@ -22,10 +21,10 @@ mod source;
 mod tfhe;
 mod twiddles;
 
+pub use crate::gpu_error::GpuError;
 #[cfg(feature = "gpu")]
 pub use cuda::Cuda;
 pub use device::{Call, Device, Launch};
-pub use error::GpuError;
 pub use estimate::{Card, multiply_adds};
 pub use shape::Shape;
 pub use source::Source;

@@ -1,6 +1,6 @@
 //! Why a kernel program cannot run.
 
-use crate::gpu::GpuError;
+use crate::gpu_error::GpuError;
 use polyfabric_kernels::IsaError;
 use polyfabric_program::rns::kernel::{KernelError, LimbSet};
 use polyfabric_schemes::rns::{Domain, KeyId, LimbId, MissingKey};

@@ -1,6 +1,6 @@
 //! Why a kernel program cannot run.
 
-use crate::gpu::GpuError;
+use crate::gpu_error::GpuError;
 use polyfabric_kernels::IsaError;
 use polyfabric_kernels::fixed::FixedSpecError;
 use polyfabric_program::tfhe::kernel::KernelError;

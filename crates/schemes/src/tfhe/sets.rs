@@ -69,6 +69,7 @@ pub fn names() -> Vec<&'static str> {
 pub fn entry(name: &str) -> Result<(&'static Entry, &'static Parameters), ParameterError> {
     all().find(|(entry, _)| entry.parameters.name == name).ok_or_else(|| ParameterError::UnknownSet {
         given: name.to_owned(),
+        // circle: the hint says that a name is one of CKKS's, which is built on this module.
         hint: nearest_names(name, &names(), ("CKKS", &crate::ckks::sets::names())),
     })
 }

@@ -9,7 +9,8 @@
 
 use crate::rns::lowering::bgv::Held;
 use polyfabric_schemes::bgv::KAPPA;
-use polyfabric_schemes::tfhe::noise::{ln_erfc, sum_log2};
+use polyfabric_schemes::gaussian::ln_erfc;
+use polyfabric_schemes::tfhe::noise::sum_log2;
 use std::f64::consts::{LOG2_E, SQRT_2};
 
 /// log2 of the probability that a bound of CKKS is passed in some slot of one ciphertext.

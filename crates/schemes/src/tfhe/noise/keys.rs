@@ -167,7 +167,7 @@ mod tests {
     //! Are as many keys accepted as stated, and does the figure for every key bound a key at the bound?
     use super::*;
     use crate::gaussian::RoundedGaussian;
-    use crate::tfhe::noise::ln_erfc;
+    use crate::gaussian::ln_erfc;
     use crate::tfhe::random::{Purpose, Seeds};
 
     /// Upper tail of the normal distribution.

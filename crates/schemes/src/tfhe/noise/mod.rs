@@ -33,4 +33,4 @@ pub use operations::{
     Formulas, PhaseRounding, Transform, blind_rotation, blind_rotation_with, external_product, fresh, key_switch,
     linear, modulus_switch, modulus_switch_with, squared_norm, transform_error,
 };
-pub use probability::{failure_probability_log2, ln_erfc, sum_log2, union_log2};
+pub use probability::{failure_probability_log2, sum_log2, union_log2};

@@ -16,6 +16,7 @@ use polyfabric_kernels::rotation::{rotate, rotate_subtract};
 use polyfabric_kernels::{Gadget, Torus};
 
 use super::*;
+use crate::gaussian::ln_erfc;
 use crate::tfhe::random::{Purpose, Seeds};
 use crate::tfhe::{ClientKey, LweKind, Parameters, ParametersLiteral, ServerKey, sets};
 
