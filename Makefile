@@ -102,7 +102,7 @@ test: | check-tools
 check: lint $(VENV)/.tested
 	cargo test $(PACKAGES) --test program
 	cargo test $(PACKAGES) --test runtime -- rns_exact:: gates:: arithmetic::
-	$(VENV)/bin/python -m pytest tests/test_architecture.py $(addprefix tests/python/test_,$(addsuffix .py,\
+	$(VENV)/bin/python -m pytest tests/test_architecture.py tests/test_layers.py $(addprefix tests/python/test_,$(addsuffix .py,\
 		integer_semantics language operation_counts ranges slot_reference))
 
 # Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs. Tests of both
