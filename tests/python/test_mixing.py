@@ -126,6 +126,8 @@ def test_a_range_of_any_size_is_an_input_and_an_output() -> None:
     kind = pf.Int(-(10**30), 10**30)
     program = pf.program(x=kind, y=pf.Int(0, 60, step=20))(lambda x, y: (x * 3, x > y, y // 20 + x))
     assert tuple(program(x=-(10**30), y=60).values()) == (-3 * 10**30, 0, 3 - 10**30)
+    sums = pf.program(x=pf.Int(0, 10**9).vector(2))(lambda x: 64 * x[0] - x[1])
+    assert sums(x=[10**9, 1]) == {"result": 64 * 10**9 - 1}
     for given in ({"x": 10**30 + 1, "y": 0}, {"x": 0, "y": 30}):
         with pytest.raises(pf.InputError):
             program(**given)

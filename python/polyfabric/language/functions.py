@@ -213,7 +213,7 @@ def relu(
     slot_functions.expect_no_options("relu", gap, degrees)
     if not isinstance(value, Value):
         raise refuse(f"relu: the operand is {type(value).__name__}, but an encrypted value is needed")
-    if isinstance(value.form, Cells):
+    if isinstance(value.form, Cells) and ranges.size(value.type.bounds) <= MOST_LOOKED_UP:
         return lookup(value, lambda x: max(x, 0))
     return maximum(value, 0)
 

@@ -12,7 +12,8 @@ from typing import Any, Self, TypeVar
 
 from .. import _native
 from ..errors import Error, ProgramError
-from . import slot_program
+from . import ranges, slot_program
+from .cells import Cells
 from .digits import Digits
 from .functions import concat
 from .instead import declared
@@ -25,7 +26,7 @@ from .slot_program import SlotProgram
 from .slots import SlotValue
 from .traced import TracedProgram
 from .tracer import Form, InDigits, Tracer
-from .types import SlotType, Type
+from .types import MOST_DECRYPTED, SlotType, Type
 from .values import Value
 
 P = TypeVar("P", bound="Program")
@@ -181,6 +182,8 @@ def traced_in(
     }
     for output, value in named(_called(function, values, tracer.name, tracer), function, tracer).items():
         form = value.form
+        if isinstance(form, Cells) and value.type.kind == "integer" and ranges.size(form.span) > MOST_DECRYPTED:
+            form = tracer.split(form)
         if isinstance(form, Digits):
             form = form.as_type(value.type)
             tracer.builder.integer_output(output, form.handle)

@@ -35,6 +35,9 @@ FARTHEST = 1 << 40
 MOST_CAST = 16
 """Values that one look-up of an integer in digits reads, as in the Rust half."""
 
+MOST_DECRYPTED = 1 << 29
+"""Values of an output that is one ciphertext: half the finest step, as in the Rust half."""
+
 MOST_LOOKED_UP = 1 << 17
 """Entries of a look-up's table, more than any parameter set has."""
 
