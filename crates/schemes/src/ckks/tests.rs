@@ -186,7 +186,7 @@ fn errors_name_values_and_remedies() {
     let parts = [
         "level 9, but parameter set toy-10 has levels 0 to 4",
         "1024 values, but a ring of degree 1024 has 512 slots",
-        "a ciphertext of degree 1024, but parameter set toy-11 has 2048",
+        "the ciphertext has degree 1024, but parameter set toy-11 has 2048",
         "did you mean toy-10 or toy-11 or toy-12?",
     ];
     for (text, part) in texts.iter().zip(parts) {
