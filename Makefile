@@ -50,7 +50,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
-	$(shell find crates machines figures -name '*.rs' -o -name '*.toml')
+	$(shell find crates machines -name '*.rs' -o -name '*.toml')
 
 .PHONY: help demo tested check test test-full gallery lint lint-rust lint-python doc test-rust test-doc test-sanitizer test-python \
 	bench bench-check bench-types \

@@ -14,8 +14,8 @@ CHAIN = ["kernels", "schemes", "program", "runtime", "machines", "planner", "pyt
 LONGEST_FILE = 800
 SOURCE_SUFFIXES = {".rs", ".py", ".sv", ".v", ".md"}
 
-#: The only places that may open `figures/`: the comparison itself, its entry in the bindings and the command line, and tests.
-READERS_OF_FIGURES = re.compile(r"(^|/)(reproduce(\.rs|\.py|/)|tests?/|test_)")
+#: The only places that may open `figures/`: the comparison itself and tests.
+READERS_OF_FIGURES = re.compile(r"^python/polyfabric/reproduce/|(^|/)(tests?/|test_)")
 READS_FIGURES = re.compile(r"""figures/|(/ *|Path\(|join\(|open\()["']figures["']""")
 
 

@@ -142,6 +142,39 @@ class Machine:
             _native.Machine.parse(file, text, [choice for choice in self.readings.items() if choice[0] in open_still])
         )
 
+    def varied(self, **figures: float) -> Machine:
+        """The machine with other values of any figures, by their keys with `__` for dots, each in the unit of its file: of unknown area and power."""
+        changes = [(key.replace("__", "."), value) for key, value in figures.items()]
+        return Machine(self.native.varied(changes))
+
+    @property
+    def clock_hz(self) -> float:
+        """Its clock."""
+        return self.native.clock_hz()
+
+    def figure(self, key: str) -> float:
+        """The value of a figure, in the unit of its file."""
+        value = self.native.figure(key)
+        if value is None:
+            raise MachineError(f"`{key}` of {self.name} is unknown; give it in the machine file")
+        return value
+
+    def count(self, key: str) -> int:
+        """The same of a figure that is a count."""
+        return round(self.figure(key))
+
+    def components(self) -> list[dict[str, Any]]:
+        """Its components: `name`, `count`, and of all of them `area_mm2` and `power_w`."""
+        return json.loads(self.native.components())
+
+    def quantities(self) -> dict[str, float]:
+        """What follows from its figures: counts of parts and bytes that they hold."""
+        return json.loads(self.native.quantities())
+
+    def mapping(self, kernel: _native.KernelProgram) -> dict[str, Any]:
+        """What its mapper decides of a program of TFHE: `quantities` by name, and when `instructions` run, if it has some."""
+        return json.loads(self.native.mapping(kernel))
+
     @property
     def on_slots(self) -> bool:
         """Whether it executes programs of CKKS and BGV; of TFHE else."""

@@ -12,8 +12,8 @@ from polyfabric.apps import lenet, multiplexed, resnet20
 from polyfabric.errors import MachineError, SecurityWarning
 from polyfabric.execution import plan
 from polyfabric.machines import load
-from polyfabric.papers import osiris_networks, osiris_roofline
 from polyfabric.reports import Report
+from polyfabric.reproduce import osiris_networks, osiris_roofline
 from polyfabric.rounds import Body, Folded, Round, RoundProgram, simulated
 from rejects import rejects
 

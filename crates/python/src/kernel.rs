@@ -5,8 +5,10 @@ use crate::parameters::PyParameters;
 use crate::workers::detached;
 use polyfabric_planner::ClientSeconds;
 use polyfabric_planner::elements::{self, Memory, multiplications};
-use polyfabric_program::tfhe::kernel::KernelProgram;
-use polyfabric_program::tfhe::lowering::KeySwitchOrder;
+use polyfabric_program::tfhe::builtin;
+use polyfabric_program::tfhe::kernel::{KernelProgram, blind_rotation_body, count};
+use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
+use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -14,8 +16,44 @@ use std::sync::Arc;
 #[pyclass(name = "KernelProgram", frozen)]
 pub struct PyKernelProgram(pub Arc<KernelProgram>);
 
+/// A lowering with exact arithmetic whose products share input transforms, and are summed in the transform domain, or not.
+fn lowering(shared_inputs: bool, transformed_sums: bool) -> TfheLowering {
+    let mut choice = TfheLowering::new(KeySwitchOrder::None, Arithmetic::ExactInteger);
+    choice.input_transform = if shared_inputs { InputTransform::Shared } else { InputTransform::PerProduct };
+    choice.accumulation =
+        if transformed_sums { Accumulation::TransformDomain } else { Accumulation::CoefficientDomain };
+    choice
+}
+
+/// Forward and inverse transforms of one blind-rotation iteration.
+#[pyfunction]
+pub fn rotation_transforms(
+    glwe_dimension: usize,
+    levels: u32,
+    shared_inputs: bool,
+    transformed_sums: bool,
+) -> (u64, u64) {
+    let body = blind_rotation_body(glwe_dimension, levels, 1, &lowering(shared_inputs, transformed_sums));
+    let counts = count::iteration(&body);
+    (counts.forward_transforms, counts.inverse_transforms)
+}
+
 #[pymethods]
 impl PyKernelProgram {
+    /// A built-in program on exact arithmetic whose products share input transforms, and are summed in the transform domain, or not.
+    #[staticmethod]
+    fn of_transforms(
+        name: &str,
+        parameters: &PyParameters,
+        batch: usize,
+        shared_inputs: bool,
+        transformed_sums: bool,
+    ) -> PyResult<Self> {
+        let choice = lowering(shared_inputs, transformed_sums);
+        let built = builtin::build(name, &parameters.0, batch, &choice, Transform::Exact);
+        Ok(Self(Arc::new(built.map_err(Failure::of(Kind::Program))?.kernel)))
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.0.name

@@ -12,6 +12,7 @@ use polyfabric_machines::contract::options::{OptionSpec, OptionValues};
 use polyfabric_machines::contract::torus::{self, MappedTorus};
 use polyfabric_machines::engine::SimulationReport;
 use polyfabric_machines::engine::description::{DescriptionError, LARGEST_FILE};
+use polyfabric_machines::engine::listing::listing;
 use polyfabric_machines::engine::trace::{TraceOptions, trace};
 use polyfabric_machines::torus::replay::Replay;
 use polyfabric_machines::torus::widths::Judge;
@@ -149,6 +150,27 @@ impl PyMachine {
         self.0.figures().iter().filter(|(_, figure)| figure.value.is_some()).map(|(key, _)| key.clone()).collect()
     }
 
+    /// What follows from its figures, by name, as JSON: counts of parts and bytes that they hold.
+    fn quantities(&self) -> PyResult<String> {
+        let found = self.0.mapped_by().quantities(&self.0).map_err(|error| refused(error.into()))?;
+        Ok(json(&found)?)
+    }
+
+    /// The machine with other values of any figures, each in the unit of its file, and of unknown area and power.
+    fn varied(&self, changes: Vec<(String, f64)>) -> PyResult<Self> {
+        Ok(Self(Arc::new(self.0.varied(&changes).map_err(refused)?)))
+    }
+
+    /// Its clock.
+    fn clock_hz(&self) -> PyResult<f64> {
+        Ok(self.0.clock_hz().map_err(Failure::of(Kind::Machine))?)
+    }
+
+    /// Its components, as JSON: name, count, area and power of all of them.
+    fn components(&self) -> PyResult<String> {
+        Ok(json(&self.0.components())?)
+    }
+
     /// Area in mm² of all components; `None` if one is unknown, or none is described.
     fn area(&self) -> Option<f64> {
         self.0.area_mm2()
@@ -243,6 +265,27 @@ impl PyMachine {
     /// An upper bound of the bytes that mapping `kernel` takes.
     fn mapping_bytes(&self, kernel: &PyKernelProgram) -> PyResult<u64> {
         Ok(torus::mapping_bytes(&self.0, &kernel.0).map_err(refused)?)
+    }
+
+    /// Cycles of the checked schedule of `kernel`, which is not held against the program.
+    fn cycles(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<u64> {
+        let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
+        released(py, move || torus::cycles(&machine, &kernel).map_err(refused))
+    }
+
+    /// What the mapper decides of `kernel`, as JSON: quantities by name, and when instructions run, if the machine has some.
+    fn mapping(&self, py: Python<'_>, kernel: &PyKernelProgram) -> PyResult<String> {
+        let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
+        released(py, move || json(&torus::decisions(&machine, &kernel).map_err(refused)?))
+    }
+
+    /// The events of `units` that start before cycle `end` in the schedule of `kernel`, as JSON.
+    fn events(&self, py: Python<'_>, kernel: &PyKernelProgram, units: Vec<String>, end: i64) -> PyResult<String> {
+        let (machine, kernel) = (Arc::clone(&self.0), Arc::clone(&kernel.0));
+        released(py, move || {
+            let mapped = torus::map(&machine, &kernel).map_err(refused)?;
+            json(&listing(&mapped.schedule, &units, end))
+        })
     }
 
     /// `kernel` on the machine, mapped once and checked.

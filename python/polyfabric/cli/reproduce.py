@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..progress import bars
-from ..reproduction import reproduction
+from ..reproduce import reproduction
 from . import places
 from .console import error_line, out, print_json
 

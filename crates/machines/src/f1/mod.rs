@@ -24,7 +24,6 @@ pub mod meaning;
 pub mod movement;
 pub mod network;
 pub mod order;
-pub mod reproduce;
 mod reservations;
 pub mod saved;
 pub mod specs;

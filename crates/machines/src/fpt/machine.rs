@@ -168,19 +168,6 @@ pub enum ShapeError {
 }
 
 impl Fpt {
-    /// The same machine with other widths; twiddle factors are four bits narrower than their data (section 4.3).
-    #[must_use]
-    pub fn with_widths(&self, key: u32, forward: u32, inverse: u32) -> Self {
-        Self {
-            key_bits: key.into(),
-            forward: forward.into(),
-            inverse: inverse.into(),
-            forward_twiddle: u64::from(forward) - 4,
-            inverse_twiddle: u64::from(inverse) - 4,
-            ..self.clone()
-        }
-    }
-
     /// Bits of the real or imaginary part of a transformed digit, for a transform of `points` points.
     pub fn spectrum_bits(&self, points: u64) -> u64 {
         self.forward.stage(points.trailing_zeros() as usize - 1).into()

@@ -9,8 +9,6 @@ pub mod contract;
 pub(crate) mod emit;
 pub mod hardware;
 pub mod machine;
-pub mod reproduce;
-pub mod resources;
 pub mod software;
 pub mod specs;
 
@@ -31,6 +29,7 @@ pub struct Mapped {
     pub schedule: Schedule,
     /// The meaning of each value in the schedule.
     pub labels: Labels,
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests ask for its units"))]
     pub(crate) chip: emit::chip::Chip,
 }
 

@@ -14,7 +14,6 @@ pub mod instruction;
 pub mod latency;
 pub mod layout;
 pub mod machine;
-pub mod reproduce;
 pub mod rotator;
 pub mod software;
 pub mod specs;

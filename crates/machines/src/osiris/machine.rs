@@ -375,9 +375,4 @@ impl Structure {
     pub fn multipliers(&self) -> usize {
         self.ntt_multipliers + self.base_conversion_multipliers + self.hadamard_multipliers
     }
-
-    /// SRAM as the paper counts it: scratchpads and delays.
-    pub fn memory_bytes(&self) -> f64 {
-        self.scratchpad_bytes + self.delay_bytes
-    }
 }

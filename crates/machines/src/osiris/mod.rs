@@ -10,8 +10,7 @@
 //! - [`flow`], [`room`]: dependences between tasks, and the allocation of the scratchpads.
 //! - [`steps`]: baby and giant steps of a matrix, chosen by schedules.
 //! - [`rounds`]: bodies of programs that repeat.
-//! - [`meaning`], [`contract`], [`reproduce`]: interfaces to the audit and to other crates, and the paper's
-//!   tables.
+//! - [`meaning`], [`contract`]: interfaces to the audit and to other crates.
 
 pub mod chip;
 pub mod contract;
@@ -21,7 +20,6 @@ pub mod machine;
 pub mod meaning;
 pub mod mod_change;
 pub mod replay;
-pub mod reproduce;
 pub mod room;
 pub mod rounds;
 pub mod schedule;

@@ -38,6 +38,7 @@ pub struct Mapped {
     pub schedule: Schedule,
     /// The meaning of each value in the schedule.
     pub labels: Labels,
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests ask for its units"))]
     pub(crate) chip: emit::resources::Chip,
 }
 

@@ -1,13 +1,19 @@
 //! Machines that execute CKKS and BGV: compilation, report, timeline, replay.
 
+use super::program::PySlotProgram;
 use super::run::{PySlotCiphertexts, PySlotServer};
 use crate::failure::{Failure, Kind};
 use crate::machine::{PyMachine, json, refused};
 use crate::workers::{detached, released};
-use polyfabric_machines::contract::residue::{Simulated, load, map, mapping_bytes};
+use polyfabric_machines::contract::residue::{Simulated, ckks_lowering, load, map, mapping_bytes};
 use polyfabric_machines::engine::trace::TraceOptions;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
+use polyfabric_program::rns::lowering::{LevelPolicy, RnsLowering, Target, lower};
+use polyfabric_program::rns::noise::Encryption;
+use polyfabric_program::rns::parameters;
+use polyfabric_program::rns::text::parse_kernel;
+use polyfabric_schemes::ckks::{Encoder, sets};
 use polyfabric_schemes::rns::RnsPolynomial;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -23,15 +29,59 @@ pub struct PyResidueKernel {
 
 #[pymethods]
 impl PyResidueKernel {
-    /// `rounds` of an operation (ntt, automorphism, multiply, permute) on each of `ciphertexts`, of `limbs` limbs and a special one
+    /// `rounds` of an operation (ntt, automorphism, multiply, permute) on each of `ciphertexts`, of `limbs` limbs and `special` ones
     /// for key switches; random words do, so it has no parameter set.
     #[staticmethod]
-    fn microbenchmark(name: &str, log2_degree: u32, limbs: usize, ciphertexts: usize, rounds: usize) -> PyResult<Self> {
+    #[pyo3(signature = (name, log2_degree, limbs, ciphertexts, rounds, special = 1))]
+    fn microbenchmark(
+        name: &str,
+        log2_degree: u32,
+        limbs: usize,
+        ciphertexts: usize,
+        rounds: usize,
+        special: usize,
+    ) -> PyResult<Self> {
         let refused = Failure::of(Kind::Program);
         let operation: Operation = name.parse().map_err(&refused)?;
-        let shape = Shape { log2_degree, limbs, special: 1, ciphertexts, rounds };
+        let shape = Shape { log2_degree, limbs, special, ciphertexts, rounds };
         let kernel = build(operation, shape).map_err(refused)?;
         Ok(Self { kernel: Arc::new(kernel), parameters: shape.to_string() })
+    }
+
+    /// The kernel program that `text` is, of random words.
+    #[staticmethod]
+    fn parse(text: &str) -> PyResult<Self> {
+        let kernel = parse_kernel(text).map_err(Failure::of(Kind::Program))?;
+        Ok(Self { parameters: kernel.name.to_string(), kernel: Arc::new(kernel) })
+    }
+
+    /// A program of CKKS with a named set, lowered for a machine with every operation at the highest level that its operands leave it.
+    #[staticmethod]
+    fn at_highest_levels(
+        py: Python<'_>,
+        program: &PySlotProgram,
+        set_name: &str,
+        machine: &PyMachine,
+    ) -> PyResult<Self> {
+        detached(py, || {
+            let set = sets::parameters(set_name).map_err(Failure::of(Kind::Parameter))?;
+            let gadget = set.gadget().literal().clone();
+            let choice = ckks_lowering(machine.description(), program.0.name(), gadget).map_err(refused)?;
+            let choice = RnsLowering { levels: LevelPolicy::Highest, ..choice };
+            let chain = parameters::chain(&set).map_err(Failure::of(Kind::Parameter))?;
+            let (encoder, model) = (Encoder::new(set.ring_degree()), parameters::model(&set, Encryption::Secret));
+            let encoder = parameters::SlotEncoder(&encoder);
+            let target = Target {
+                chain: &chain,
+                choice: &choice,
+                model,
+                encoder: &encoder,
+                bootstrapping: None,
+                observed: false,
+            };
+            let kernel = lower(&program.0, &target).map_err(Failure::of(Kind::Program))?.kernel;
+            Ok(Self { kernel: Arc::new(kernel), parameters: set.name().to_owned() })
+        })
     }
 
     /// An upper bound of the bytes that mapping it takes.

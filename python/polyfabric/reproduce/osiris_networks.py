@@ -221,7 +221,8 @@ def _other(choice: Choice) -> Callable[[], list[Row]]:
         reason = f"{choice.why}; {choice.named_on(resnet20.PAPER_SET)}; {_ONCE}; {timed.words}"
         return [calibrated(row.cell, row.unit * timed.seconds, reason, place)]
 
-    return _guarded(row.cell, place, rows)
+    made = _guarded(row.cell, place, rows)
+    return lambda: [row.of(each, choice.words) for each in made()]
 
 
 def _step(words: str, readings: Sequence[str]) -> Callable[[], list[Row]]:

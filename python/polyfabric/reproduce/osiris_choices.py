@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .rows import Reading
+from .rows import Reading, of
 
 Row = dict[str, Any]
+
+DEFAULT = "the default"
+"""What the default is called among the choices."""
 
 KNOWN = "calibrated: the choice was added when the default's time was known; the default was not changed"
 """Of a row of such a choice."""
@@ -64,6 +67,10 @@ class Beside:
         """The default's."""
         return f"table3a.{self.name}.dh"
 
+    def of(self, row: Row, choice: str) -> Row:
+        """A row of a choice, in words."""
+        return of(row, program=self.words, choice=choice)
+
     def place(self, choice: str) -> list[str]:
         """Table, cell and unit of the row of a choice, in words."""
         return ["Table III (a)", f"{self.words}, double hoisting: {choice}", self.unit_name]
@@ -107,10 +114,11 @@ def add_ranges(rows: Sequence[Row]) -> None:
         others = [other for other in rows if other["id"] == row["id"] and other["beside"] is not None]
         # Another bandwidth is another cell, no choice.
         own = [other for other in others if not any("bandwidth=" in reading["name"] for reading in other["readings"])]
-        times = {other["beside"][1].partition(": ")[2]: other["value"] for other in own if other["value"] is not None}
+        times = {other["of"]["choice"]: other["value"] for other in own if other["value"] is not None}
         if not times:
             continue
-        times["the default"] = row["value"]
+        times[DEFAULT] = row["value"]
+        row["of"] = {"program": own[0]["of"]["program"], "choice": DEFAULT}
         least, most = min(times, key=times.__getitem__), max(times, key=times.__getitem__)
         ends = {"least": times[least], "least_of": least, "most": times[most], "most_of": most}
         row["range"] = {**ends, "choices": len(times)}

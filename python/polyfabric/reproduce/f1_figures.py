@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Error, IntractableError
 from ..machines import Machine
 from .f1_worth import PROGRAM, of_program, of_programs
-from .rows import Reading, failed, untold
+from .rows import Reading, failed, of, untold
 
 if TYPE_CHECKING:
     from .. import _native
@@ -73,6 +73,7 @@ def figure_9(cell: str, name: str, report: dict[str, Any]) -> list[dict[str, Any
     rows = [
         mebibytes(label, traffic[key], f"{traffic[key] / total:.1%} of the traffic") for key, label in _CLASSES.items()
     ]
+    rows[0] = of(rows[0], program=name, what="hints")
     reason = f"hints, inputs and outputs once each; the schedule moves {total / least:.2f} times as much"
     rows.append(mebibytes("compulsory minimum", least, reason))
     parts = [(part["name"].replace("_", " "), part) for part in report["components"]]

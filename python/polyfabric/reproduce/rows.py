@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import Error
@@ -31,6 +31,11 @@ def calibrated(cell: str, value: float, reason: str, beside: list[str] | None = 
     return {**row, "reason": reason}
 
 
+def of(row: dict[str, Any], **fields: str | float | None) -> dict[str, Any]:
+    """A row with what it is of, field by field, for tables that are drawn of several rows."""
+    return {**row, "of": fields}
+
+
 BOUND_KNOWN = "calibrated: the bound that these words are read as was set when the model's number was known"
 """Of rows of statements in words, where the words leave a bound to be chosen."""
 
@@ -40,10 +45,17 @@ def named(readings: Sequence[Reading]) -> list[str]:
     return [str(reading["name"]) for reading in readings]
 
 
-def identical(cell: str, value: float, reason: str) -> dict[str, Any]:
-    """A row of a published cell that says again what another row says."""
-    row = {"id": cell, "beside": None, "value": value, "kind": "identity", "readings": []}
-    return {**row, "reason": reason}
+def identical(cell: str, value: float, reason: str, beside: list[str] | None = None) -> dict[str, Any]:
+    """A row that says again what another row, or the paper's own formula, says."""
+    return {**predicted(cell, value, reason, beside), "kind": "identity"}
+
+
+def guarded(make: Callable[[], list[dict[str, Any]]], *cells: str) -> list[dict[str, Any]]:
+    """The rows that `make` gives; if it fails, one of each of `cells` with the cause."""
+    try:
+        return make()
+    except Error as error:
+        return [failed(cell, error) for cell in cells]
 
 
 def failed(cell: str, error: Exception, beside: list[str] | None = None) -> dict[str, Any]:

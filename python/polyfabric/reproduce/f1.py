@@ -26,9 +26,10 @@ from .f1_figures import (
     units_at_work,
     utilisation,
 )
+from .f1_tables import predictions as predictions
 from .f1_worth import AUTHORS_PROGRAM, TIME_UNKNOWN, UNKNOWN, of_program
 from .plans import unwarned
-from .rows import Reading, failed
+from .rows import Reading, failed, of
 from .side_by_side import Memory, Step, side_by_side
 
 
@@ -76,7 +77,7 @@ def _of_program(cell: str, build: Callable[[], SlotProgram], parameters: str, ma
     reason = _composition(planned, report)
     reason = f"{TIME_UNKNOWN}; {reason}" if name in UNKNOWN else reason
     rows = [
-        of_program(name, cell, report["seconds"] * 1e3, reason),
+        of(of_program(name, cell, report["seconds"] * 1e3, reason), program=program.name, what="time"),
         _memory_alone(cell, program.name, report),
         *_compilers_choice(cell, program, parameters, machine),
     ]
@@ -121,11 +122,13 @@ def to_be_timed(program: SlotProgram, parameters: str, machine: machines.Machine
     return plan(program, parameters, machine=machine, key_switch=key_switch, max_failure=0.0 if exact else None)
 
 
-def _memory_alone(cell: str, what: str, report: dict[str, Any]) -> dict[str, Any]:
+def _memory_alone(cell: str, program: str, report: dict[str, Any], key_switch: str | None = None) -> dict[str, Any]:
     """The row beside a program's: what its traffic takes at the memory's full rate."""
+    what = program if key_switch is None else f"{program} with {key_switch}"
     place = ["Table 3", f"{what}: memory traffic alone", "ms"]
     milliseconds = 1e3 * report["seconds"] * report["utilisation"]["hbm"]
-    return of_program(_name(cell), cell, milliseconds, "the time in which its channels are at work", place)
+    row = of_program(_name(cell), cell, milliseconds, "the time in which its channels are at work", place)
+    return of(row, program=program, what="memory alone", key_switch=key_switch)
 
 
 def _compilers_choice(
@@ -133,10 +136,11 @@ def _compilers_choice(
 ) -> list[dict[str, Any]]:
     """The rows beside a program's: the same with the key switch that the compiler chooses, and the estimate by which it does."""
     place = ["Table 3", f"{program.name}: the compiler's key switch", "ms"]
+    fields = {"program": program.name, "what": "compiler's choice"}
     try:
         _, planned, report = _compiled(program, parameters, machine, "auto")
     except Error as error:
-        return [failed(cell, error, place)]
+        return [of(failed(cell, error, place), **fields)]
     choice, security = planned.facts["key_switch"], planned.facts["parameters"]["security_bits"]
     seconds = {row["name"]: row["seconds"] for row in choice["considered"] if "refused" not in row}
     estimates = [
@@ -147,10 +151,11 @@ def _compilers_choice(
         f"key switch {choice['name']} by the least estimate (ms): {', '.join(estimates)}; "
         f"{units.security(security)} bits of security; {_composition(planned, report)}"
     )
-    made = of_program(_name(cell), cell, report["seconds"] * 1e3, reason, place)
+    made = of(of_program(_name(cell), cell, report["seconds"] * 1e3, reason, place), **fields)
     place = ["Table 3", f"{program.name}: estimate of the compiler's key switch, {choice['name']}", "ms"]
     reason = "of the groups by units, ports and memory, before there is a schedule"
-    return [made, of_program(_name(cell), cell, seconds[choice["name"]] * 1e3, reason, place)]
+    estimate = of_program(_name(cell), cell, seconds[choice["name"]] * 1e3, reason, place)
+    return [made, of(estimate, program=program.name, what="estimate", key_switch=choice["name"])]
 
 
 _BY_NAME = {
@@ -166,18 +171,19 @@ def _by_name(
     """The rows beside a program's: time, memory's time and hints with a key switch by name."""
     what = f"{program.name} with {key_switch}"
     place = ["Table 3", f"{what}: time", "ms"]
+    fields = {"program": program.name, "key_switch": key_switch}
     try:
         _, planned, report = _compiled(program, parameters, machine, key_switch)
     except Error as error:
-        return [failed(cell, error, place)]
+        return [of(failed(cell, error, place), **fields, what="time")]
     security = units.security(planned.facts["parameters"]["security_bits"])
     reason = f"{security} bits of security; {_composition(planned, report)}"
     hints = report["traffic_bytes"]["hints"] / 2**20
     hints_place = ["Table 3", f"{what}: key-switch hints, compulsory", "MiB"]
     return [
-        of_program(_name(cell), cell, report["seconds"] * 1e3, reason, place),
-        _memory_alone(cell, what, report),
-        of_program(_name(cell), cell, hints, "each hint once", hints_place),
+        of(of_program(_name(cell), cell, report["seconds"] * 1e3, reason, place), **fields, what="time"),
+        _memory_alone(cell, program.name, report, key_switch),
+        of(of_program(_name(cell), cell, hints, "each hint once", hints_place), **fields, what="hints"),
     ]
 
 
@@ -185,12 +191,13 @@ def _other_crossbars(cell: str, program: SlotProgram, parameters: str) -> dict[s
     """The row beside a program's: the same if a read of a bank or of a register file serves one cluster."""
     place = ["Table 3", f"{program.name}: crossbar=one", "ms"]
     reading: Reading = {"name": "crossbar=one", "evidence": "no section speaks of one read for several clusters"}
+    fields = {"program": program.name, "what": "crossbar=one"}
     try:
         _, planned, report = _compiled(program, parameters, machines.load("f1", ["crossbar=one"]), "set")
     except Error as error:
-        return failed(cell, error, place)
+        return of(failed(cell, error, place), **fields)
     made_of, readings = _composition(planned, report), [AUTHORS_PROGRAM, reading]
-    return of_program(_name(cell), cell, report["seconds"] * 1e3, made_of, place, readings)
+    return of(of_program(_name(cell), cell, report["seconds"] * 1e3, made_of, place, readings), **fields)
 
 
 _TOO_LARGE = ("table3.lola_cifar",)

@@ -39,12 +39,13 @@ from .osiris_roofline import (
 )
 from .osiris_statements import statements
 from .osiris_steps import figure_11
+from .osiris_tables import predictions
 from .osiris_timing import CHAIN_IV, HOISTING, planned
 from .plans import unwarned
 from .rows import BOUND_KNOWN, calibrated, failed, named, predicted
 from .side_by_side import Step, side_by_side
 
-__all__ = ["applications", "drawings"]
+__all__ = ["applications", "drawings", "predictions"]
 
 _SLOTS = 1 << 15
 
@@ -287,11 +288,13 @@ def _beside(row: Beside, program: SlotProgram, default: str, choice: Choice) -> 
         try:
             facts, report = _timed(program, choice.set(default), list(choice.readings))
         except Error as error:
-            return [failed(row.cell, error, place)]
+            return [row.of(failed(row.cell, error, place), choice.words)]
         value, made_of = report["seconds"] * row.unit, _composition(facts, report)
         if early:
-            return [predicted(row.cell, value, made_of, place, [chain, *osiris_timing.readings(choice.readings)])]
-        return [calibrated(row.cell, value, f"{choice.why}; {choice.named_on(default)}; {made_of}", place)]
+            made = predicted(row.cell, value, made_of, place, [chain, *osiris_timing.readings(choice.readings)])
+        else:
+            made = calibrated(row.cell, value, f"{choice.why}; {choice.named_on(default)}; {made_of}", place)
+        return [row.of(made, choice.words)]
 
     return rows
 
@@ -305,8 +308,9 @@ def _sorting_beside(choice: Choice) -> Callable[[], list[dict[str, Any]]]:
         try:
             seconds, made_of, _ = _sorting_timed(choice.set(SORTING_SET), choice.readings)
         except Error as error:
-            return [failed(row.cell, error, place)]
-        return [calibrated(row.cell, seconds, f"{choice.why}; {choice.named_on(SORTING_SET)}; {made_of}", place)]
+            return [row.of(failed(row.cell, error, place), choice.words)]
+        made = calibrated(row.cell, seconds, f"{choice.why}; {choice.named_on(SORTING_SET)}; {made_of}", place)
+        return [row.of(made, choice.words)]
 
     return rows
 
