@@ -1,11 +1,12 @@
-//! The published figures of a paper beside the model's.
+//! Compares a paper's published figures with the model's.
 
 use crate::failure::{Failure, Kind};
 use crate::progress::Callback;
 use crate::workers::released;
 use pyo3::prelude::*;
 
-/// Rows of the comparison with a paper, as JSON; `applications` is a JSON list of the numbers of the paper's applications, `null` if none was timed.
+/// JSON rows of the comparison with a paper. `applications` is a JSON list of the measured figures of the paper's applications, `null` for
+/// those without.
 #[pyfunction]
 #[pyo3(signature = (paper, applications, progress = None))]
 pub fn reproduce(py: Python<'_>, paper: &str, applications: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
