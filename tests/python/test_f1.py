@@ -456,5 +456,5 @@ def test_special_primes_do_not_take_a_set_below_128_bits():
     rows = {row["name"]: row for row in made.facts["key_switch"]["considered"]}
     assert "bits of security" in rows["d1"]["refused"]
     assert made.facts["parameters"]["security_bits"] >= 128
-    with pytest.raises(pf.ParameterError, match=r"its special primes leave .* bits of security"):
+    with pytest.raises(pf.ParameterError, match=r"its special primes reduce the security to .* bits"):
         plan(rotated, "f1-14-L13", machine=machine, key_switch="d1")

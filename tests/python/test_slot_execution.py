@@ -198,7 +198,7 @@ def test_an_interval_behind_factors_takes_no_level():
     assert sine.run({"x": np.full(8, 0.5)}).correct
     # What is outside is told by the interval that was written.
     with pytest.raises(
-        pf.InputError, match=r"on numbers from -4 to 4, but with these inputs slot 0 of its operand holds 4\.57"
+        pf.InputError, match=r"its function from -4 to 4, but with these inputs slot 0 of its operand is 4\.57"
     ):
         sine.run({"x": np.sign(np.linspace(-1, 1, 8))})
 
