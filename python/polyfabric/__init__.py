@@ -7,13 +7,12 @@
 >>> larger(x=3, y=5)
 {'result': 5}
 
-`larger.run({"x": 3, "y": 5})` does the same on ciphertexts; `larger.simulate("morphling")` says how long the
-accelerator would take.
+`larger.run({"x": 3, "y": 5})` does the same on ciphertexts, and `larger.simulate("morphling")` predicts its time on an accelerator.
 """
 
 from __future__ import annotations
 
-# The first: from here on Ctrl-C leaves no traceback of the imports that follow.
+# Imported first, so that Ctrl-C shows no traceback of the following imports.
 from . import interrupts as _interrupts  # noqa: F401 - see there
 from ._native import instruction_set
 from .errors import (

@@ -100,7 +100,7 @@ def test_a_folder_that_is_gone(tmp_path):
     folder.mkdir()
     done = process(folder, "rmdir ../gone; $P machines")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: the working folder is gone (No such file or directory); change to another one\n"
+    assert done.stderr == "error: the working folder was deleted (No such file or directory); change to another one\n"
 
 
 @pytest.mark.parametrize("line", ["params", "params --scheme ckks", "params --on strix"])

@@ -242,7 +242,7 @@ def test_processors_and_places_are_of_what_is_executed(polyfabric):
     for on in ("interpreter", "morphling"):
         done = polyfabric("run", "pbs+ks", "--on", on, "--threads", "2")
         assert done.status == 2
-        assert f"--threads) is how many processors cpu takes, and this runs on {on}" in " ".join(done.err.split())
+        assert f"--threads) applies to cpu, but this runs on {on}" in " ".join(done.err.split())
     for given in (("--threads", "2"), ("--report", "there"), ("--keys", "keys"), ("--flood", "0")):
         done = polyfabric("run", "pbs+ks", "--cost", *given)
         assert done.status == 2
@@ -394,7 +394,7 @@ def test_keys_are_a_step_of_their_own(polyfabric, tmp_path):
     assert made.keys() == {"client.key", "server.key"}
     again = polyfabric(*common, "--step", "keys")
     assert again.status == 2
-    assert "keys/client.key: there are keys already, which new ones would replace; name another folder" in again.err
+    assert "keys/client.key: keys exist here and would be replaced; name another folder" in again.err
     assert polyfabric(*common, "--step", "encrypt").status == 0
     assert all((tmp_path / "keys" / name).read_bytes() == data for name, data in made.items())
 
@@ -408,7 +408,7 @@ def test_somebody_elses_server_key_is_not_replaced(polyfabric, tmp_path):
     before = foreign.read_bytes()
     done = polyfabric(*common, "--keys", "server", "--step", "encrypt")
     assert done.status == 2
-    assert "server/server.key: it is of a client whose client.key is not here" in done.err
+    assert "server/server.key: it belongs to a client whose client.key is missing" in done.err
     assert "bring that client.key, or name another folder" in done.err
     assert foreign.read_bytes() == before
     assert list(foreign.parent.iterdir()) == [foreign]

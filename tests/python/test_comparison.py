@@ -213,11 +213,11 @@ def test_what_cannot_be_asked_is_told():
     for call, message in (
         (lambda: compare("pbss", parameters=SET), "there is no program 'pbss'"),
         (lambda: compare("pbs", ["nobody"], parameters=SET), "there is no machine 'nobody'"),
-        (lambda: compare("database-lookup"), "runs whole, with its data"),
+        (lambda: compare("database-lookup"), "runs only as a whole, with its data"),
         (lambda: compare("digits", widths="derived"), "name one with --params"),
         (
             lambda: compare("pbs", parameters=SET, readings=["colour=red"]),
-            "none of these machines leaves 'colour' open",
+            "none of these machines has the reading 'colour'",
         ),
     ):
         with pytest.raises(pf.InputError, match=message):

@@ -219,7 +219,7 @@ def test_what_is_read_has_an_end(tmp_path, monkeypatch):
         with pytest.raises(pf.FileError, match=r"and [\d,]+ are left of memory; check the path"):
             load(sparse)
         with pytest.raises(
-            pf.FileError, match="zero: it is a device or a pipe, whose length is not known; name a file"
+            pf.FileError, match="zero: a device or a pipe has no known length; name a file"
         ):
             load("/dev/zero")
     with rejects(pf.FileError, "sparse"):
@@ -270,7 +270,7 @@ def test_a_pipe_in_the_place_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path)
         os.mkfifo(path)
         for reader in readers:
             with pytest.raises(
-                pf.FileError, match=rf"{name}: it is a device or a pipe, whose length is not known; name"
+                pf.FileError, match=rf"{name}: a device or a pipe has no known length; name"
             ):
                 reader(path)
         path.unlink()
@@ -361,7 +361,7 @@ def test_keys_of_another_generation_are_not_replaced(tmp_path):
     keys.save(tmp_path)
     keys.save(tmp_path)
     before = (tmp_path / "client.key").read_bytes()
-    with pytest.raises(pf.FileError, match="there is another key, which this one would replace"):
+    with pytest.raises(pf.FileError, match="another key exists here and would be replaced"):
         pf.Keys.generate(negated.plan("toy-256", security=0)).save(tmp_path)
     assert (tmp_path / "client.key").read_bytes() == before
 
@@ -379,7 +379,7 @@ def test_a_servers_or_a_public_key_of_another_generation_is_not_replaced(tmp_pat
         other = pf.Keys.generate(planned)
         for save in (other.save, other.save_public):
             with pytest.raises(
-                pf.FileError, match=r"this is no key of this client, and would be replaced; .*generation"
+                pf.FileError, match=r"not a key of this client, but would be replaced; .*generation"
             ):
                 save(folder)
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -103,7 +103,7 @@ def test_key_switches_that_the_units_do_not_hold_are_told():
     # F1's set has 24 digits, and a column of the Hadamard unit has three cells; what has fewer digits has less security than the set.
     with pytest.raises(
         pf.MachineError,
-        match=r"24 digits by a key, and the Hadamard unit's columns have 3 cells.*; d3: its special primes leave .* bits of security",
+        match=r"24 digits by a key, and the Hadamard unit's columns have 3 cells.*; d3: its special primes reduce the security to .* bits",
     ):
         plan(ckks_bootstrapping(), "f1-ckks-bootstrap", machine=load("osiris"), key_switch="auto")
 

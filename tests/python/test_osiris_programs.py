@@ -280,7 +280,7 @@ def test_a_stage_as_a_body_takes_what_it_takes_by_itself():
 def test_the_whole_network_is_timed_and_not_run(polyfabric):
     done = polyfabric("run", "sorting", "--params", bitonic_sorting.PAPER_SET)
     assert done.status != 0
-    assert "sorting is a sequence of stages, which is timed, not run" in done.err
+    assert "sorting is a sequence of stages that can only be timed" in done.err
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--steps")
     assert "--steps is of a schedule without loops, and here rounds of sorting are loops" in done.err
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--security", "200")

@@ -181,4 +181,4 @@ def test_a_plan_is_executed_where_it_is_for() -> None:
 def test_a_reading_takes_a_machine(polyfabric: Any) -> None:
     done = polyfabric("run", "pbs", "--reading", "fft_rate=literal")
     assert done.status == 2
-    assert "a reading is of a machine's paper, and cpu is this computer" in done.err
+    assert "readings apply to machines, but cpu is this computer" in done.err

@@ -63,7 +63,7 @@ def expect(program: Any, inputs: dict[str, Any], found: dict[str, Any]) -> None:
 def test_keys_of_another_scheme_are_told(scheme: str, other: str, sides: Any, tmp_path: Any) -> None:
     program, client = CASES[scheme][0], sides[other][0]
     told = (
-        rf"a file of {other.upper()}, and the program is of {scheme.upper()}; give keys that were made for this program"
+        rf"a {other.upper()} file, but the program is for {scheme.upper()}; use keys that were made for this program"
     )
     specification = sides[scheme][0].specification
     file = tmp_path / "client.key"
@@ -225,7 +225,7 @@ def test_damaged_and_foreign_bytes_are_refused(sides: Any) -> None:
     with pytest.raises(pf.FileError, match=r"checksum|damaged"):
         server.execute(pf.Ciphertexts({**request.parts, "x": bytes(damaged)}, ".in.ct"))
     for data in (b"", b"nothing", request.to_bytes()[:100]):
-        with pytest.raises(pf.FileError, match="no archive of them"):
+        with pytest.raises(pf.FileError, match="not an archive of ciphertexts"):
             pf.Ciphertexts.from_bytes(data)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -249,7 +249,7 @@ def test_wrong_kinds_are_told(sides: Any) -> None:
     client, _ = sides["tfhe"]
     with pytest.raises(pf.InputError, match=r"pf\.Specification\.of\(program\)"):
         pf.Client(elements)  # type: ignore[arg-type]
-    with pytest.raises(pf.InputError, match=r"take client\.evaluation_key"):
+    with pytest.raises(pf.InputError, match=r"use client\.evaluation_key"):
         pf.Server(elements, client)  # type: ignore[arg-type]
     with rejects(pf.InputError, "@pf.program"):
         pf.Specification.of(len)  # type: ignore[arg-type]

@@ -189,14 +189,14 @@ def test_outputs_hide_how_they_were_computed(tmp_path: Path) -> None:
 
 def test_circuit_privacy_without_room_is_refused() -> None:
     with pytest.raises(
-        pf.NoiseError, match=r"no default parameter set .*hides with 59 bits .* bits fit\); ask for fewer"
+        pf.NoiseError, match=r"no default parameter set .*59 bits of circuit privacy .* bits fit\); ask for fewer"
     ):
         weighed.cost(circuit_privacy=59)
     with rejects(pf.InputError, "circuit_privacy='much'"):
         weighed.run({"x": [1, 3]}, circuit_privacy="much")  # type: ignore[arg-type]
     # A server is not told that its key is another program's.
     key = pf.Client(pf.Specification.of(weighed)).evaluation_key
-    for bits, words in ((-1, "-1 bits of circuit privacy are not to be had; ask for 0 to 60"), ("much", "as 10")):
+    for bits, words in ((-1, "-1 bits of circuit privacy; ask for 0 to 60"), ("much", "as 10")):
         with pytest.raises(pf.InputError, match=f"{words}$"):
             pf.Server(weighed, key, circuit_privacy=bits)  # type: ignore[arg-type]
     with rejects(pf.InputError, "circuit_privacy=4", "TFHE"):

@@ -63,7 +63,7 @@ def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
     asked = ("run", "pbs", "--on", "own.toml", "--params", SET, "--batch", "12")
     done = polyfabric(*asked)
     assert done.status == 2
-    assert f"one of 12 ciphertexts of parameter set {SET} comes out wrong with probability 2^0.0" in done.err
+    assert f"one of 12 ciphertexts of parameter set {SET} fails with probability 2^0.0" in done.err
     assert (
         "so it is the machine's widths, in bits: forward 8, forward twiddle 31, inverse 36, inverse twiddle 32, key 32"
         in done.err

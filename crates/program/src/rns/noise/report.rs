@@ -34,7 +34,7 @@ pub struct NodeReport {
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum NoiseFailure {
     #[error(
-        "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale {scale}, more than the accepted 2^{limit:.1}, which is close to that of the set's own key switch"
+        "{place}{op} {node}: errors up to 2^{bound:.1} at level {level} with scale {scale}, more than the accepted 2^{limit:.1}, about the error with the set's own key switch"
     )]
     Precision {
         /// "file:line: ", or nothing.
