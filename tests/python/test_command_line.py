@@ -87,7 +87,7 @@ def expect_digits_on_morphling(polyfabric, neurons):
 def test_run_digits_for_people(polyfabric):
     done = polyfabric("run", "digits")
     assert done.status == 0, done.err
-    learns = "client sees  the hidden activations and the scores, not the class alone"
+    learns = "client sees  the hidden activations and the scores, not only the class"
     for words in ("decrypted class", "true label", "64 of 64", "failure probability", learns):
         assert words in done.out
 
@@ -163,7 +163,7 @@ def test_inputs_by_their_types(polyfabric, tmp_path):
     assert done.status == 0, done.err
     assert json.loads(done.out)["outputs"] == {"same": 1, "more": 3}
     for given, told in (
-        (("x=2,t=ab",), "each has an --input of its own: --input x=2 --input t=ab"),
+        (("x=2,t=ab",), "give each input its own option: --input x=2 --input t=ab"),
         (("x=ab",), "is not integers separated by commas; correct it, or give a JSON file"),
         (("x=[1, 2",), "close its brackets and separate by commas, as [1, 2] or [[1, 2], [3, 4]]"),
         (("x=2", "t=abcde"), "shorten it, or declare it pf.Text(5)"),
@@ -221,7 +221,7 @@ def test_inputs_are_of_what_encrypts_them(polyfabric):
     for step in ("keys", "execute", "decrypt"):
         done = polyfabric(*common, "--step", step)
         assert done.status == 2
-        assert "--input is of what is encrypted; give it with --step encrypt, or without --step" in done.err
+        assert "only encryption reads --input; give it with --step encrypt, or without --step" in done.err
     done = polyfabric(*common, "--cost")
     assert done.status == 2
     assert "--input is of a run, and --cost runs nothing; leave one of the two out" in " ".join(done.err.split())
@@ -229,8 +229,8 @@ def test_inputs_are_of_what_encrypts_them(polyfabric):
 
 def test_processors_and_places_are_of_what_is_executed(polyfabric):
     common = ("run", "pbs+ks", "--params", "toy-512-k2", "--max-failure", "0", "--keys", "keys")
-    threads = "--threads is of what is executed; give it with --step execute, or without --step"
-    place = "--on interpreter is of what is executed; give it with --step execute, or without --step"
+    threads = "only execution uses --threads; give it with --step execute, or without --step"
+    place = "only execution uses --on interpreter; give it with --step execute, or without --step"
     assert polyfabric(*common, "--step", "encrypt").status == 0
     for step in ("keys", "encrypt", "decrypt"):
         for given, told in ((("--threads", "2"), threads), (("--on", "interpreter"), place)):
@@ -474,7 +474,7 @@ def test_machines(polyfabric):
     for words in ("source", "assumption", "fft_rate", "(default)"):
         assert words in shown.out
     shown = " ".join(polyfabric("machines", "fpt").out.split())
-    assert "chip: its power is that of the memory of channels.hbm too" in shown
+    assert "chip: its power includes the memory of channels.hbm" in shown
 
 
 def test_every_figure_of_a_machine_has_a_source(polyfabric):
@@ -531,7 +531,7 @@ def test_params_on_a_machine(polyfabric):
     [
         ("nonsense", "no parameter set of TFHE is called"),
         ("osiris-I", "it is one of CKKS"),
-        ("morphling-A", "none of those that `morphling` can"),
+        ("morphling-A", "is not supported by `morphling`"),
     ],
 )
 def test_params_of_a_set_that_a_machine_has_not(polyfabric, name, says):

@@ -323,7 +323,10 @@ def test_what_cannot_be_swept_is_told(polyfabric, arguments, message):
         ('"units.none" = [1]', "f1 has no figure 'units.none'"),
         (f'"{CLUSTERS}" = [2]\n[[sweep]]\n"{CLUSTERS}" = [4]', f"{CLUSTERS} is on two axes"),
         (f'"{CLUSTERS}" = ["two"]', "'two' is not a number"),
-        (f'"{CLUSTERS}" = [nan]', f"nan or inf is not a number; give numbers in the unit of the machine file for {CLUSTERS}"),
+        (
+            f'"{CLUSTERS}" = [nan]',
+            f"nan or inf is not a number; give numbers in the unit of the machine file for {CLUSTERS}",
+        ),
         (f'"{CLUSTERS}" = [true]', f"{CLUSTERS} is 16 in the machine file"),
     ],
 )

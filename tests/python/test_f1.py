@@ -348,7 +348,7 @@ def test_the_comparisons_scheduler_is_chosen(polyfabric):
         ),
         (
             ("simulate", "permute", "--machine", "f1", "--load", "x", "--scheduler", "csr"),
-            "--load takes the program as it was",
+            "--load reads a compiled program",
         ),
         (("simulate", "permute", "--machine", "f1", "--time-limit", "5"), "--time-limit is of --scheduler csr"),
         (("simulate", "pbs", "--machine", "f1"), "executes programs of CKKS and BGV"),
@@ -431,11 +431,11 @@ def test_a_key_switch_that_swamps_the_scale_is_refused_and_never_chosen():
             ("simulate", "matvec", "--machine", "f1", "--key-switch", "d7"),
             '"d7" for 16 limbs; choose from: listing1, d16',
         ),
-        (("run", "digits", "--key-switch", "d4"), "--key-switch is not for digits"),
+        (("run", "digits", "--key-switch", "d4"), "--key-switch does not apply to digits"),
         (("simulate", "permute", "--machine", "f1", "--key-switch", "d4"), "leave it out"),
         (
             ("simulate", "pbs", "--machine", "morphling", "--key-switch", "d4"),
-            "pbs: key_switch='d4' (--key-switch) is for programs of CKKS and BGV; TFHE's stands",
+            "pbs: key_switch='d4' (--key-switch) applies to programs of CKKS and BGV; planning places TFHE's",
         ),
         (("run", "database-lookup", "--on", "f1", "--key-switch", "d4"), "leave it out"),
     ],

@@ -218,9 +218,7 @@ def test_what_is_read_has_an_end(tmp_path, monkeypatch):
     for load in (pf.EvaluationKey.load, pf.PublicKey.load):
         with pytest.raises(pf.FileError, match=r"and [\d,]+ are left of memory; check the path"):
             load(sparse)
-        with pytest.raises(
-            pf.FileError, match="zero: a device or a pipe has no known length; name a file"
-        ):
+        with pytest.raises(pf.FileError, match="zero: a device or a pipe has no known length; name a file"):
             load("/dev/zero")
     with rejects(pf.FileError, "sparse"):
         pf.Client(pf.Specification.of(NEGATED, "toy-256"), security=0).save(sparse)
@@ -269,9 +267,7 @@ def test_a_pipe_in_the_place_of_a_key_or_ciphertexts_is_not_waited_for(tmp_path)
         kept = path.rename(tmp_path / "kept")
         os.mkfifo(path)
         for reader in readers:
-            with pytest.raises(
-                pf.FileError, match=rf"{name}: a device or a pipe has no known length; name"
-            ):
+            with pytest.raises(pf.FileError, match=rf"{name}: a device or a pipe has no known length; name"):
                 reader(path)
         path.unlink()
         kept.rename(path)
@@ -378,9 +374,7 @@ def test_a_servers_or_a_public_key_of_another_generation_is_not_replaced(tmp_pat
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
         other = pf.Keys.generate(planned)
         for save in (other.save, other.save_public):
-            with pytest.raises(
-                pf.FileError, match=r"not a key of this client, but would be replaced; .*generation"
-            ):
+            with pytest.raises(pf.FileError, match=r"not a key of this client, but would be replaced; .*generation"):
                 save(folder)
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
         keys.save(folder)

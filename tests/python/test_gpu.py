@@ -293,7 +293,7 @@ def test_the_table_of_a_card_says_whose_figures_it_has(polyfabric, monkeypatch):
     in_this_computer(monkeypatch, "NVIDIA A100", CARDS["sm_80"])
     told = polyfabric("params", "polyfabric-3-p128-t64", "--on", "gpu").out
     assert told.startswith("card here: NVIDIA A100\n")
-    assert "17 T a second that NVIDIA gives for an H200 (estimated, a bound, not measured)" in " ".join(told.split())
+    assert "17 T a second that NVIDIA states for an H200 (estimated, a bound, not measured)" in " ".join(told.split())
     data, rows = findings(polyfabric, "morphling-I")
     assert (data["card"], data["shared_bytes"]) == ("NVIDIA A100", CARDS["sm_80"])
     assert rows.keys() == {("morphling-I", 1), ("morphling-I", 2)}

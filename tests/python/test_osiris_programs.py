@@ -282,13 +282,13 @@ def test_the_whole_network_is_timed_and_not_run(polyfabric):
     assert done.status != 0
     assert "sorting is a sequence of stages that can only be timed" in done.err
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--steps")
-    assert "--steps is of a schedule without loops, and here rounds of sorting are loops" in done.err
+    assert "--steps needs a schedule without loops, but here the rounds of sorting are loops" in done.err
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--security", "200")
     assert "osiris-bootstrap-IV has 128.0 bits of security" in " ".join(done.err.split())
     done = polyfabric("simulate", "sorting", "--machine", "osiris", "--schedule", "flat")
     assert "sorting is too long for a schedule without loops; leave --schedule out" in done.err
     done = polyfabric("simulate", "mlp", "--machine", "osiris", "--schedule", "flat")
-    assert "--schedule is of programs of many rounds that are alike (resnet20, sorting)" in done.err
+    assert "--schedule applies to programs with repeated rounds (resnet20, sorting)" in done.err
 
 
 def test_steps_have_the_shortest_schedule_of_those_tried(polyfabric):

@@ -145,21 +145,29 @@ def test_integers_and_texts_are_drawn_too(polyfabric: Any, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("scheme", "option", "message"),
     [
-        ("tfhe", {"key_switch": "auto"}, r"\(--key-switch\) is for programs of CKKS and BGV; TFHE's stands before or"),
-        ("tfhe", {"measure": True}, r"measure=True \(--measure\) is for programs of CKKS and BGV; TFHE's noise is"),
+        (
+            "tfhe",
+            {"key_switch": "auto"},
+            r"\(--key-switch\) applies to programs of CKKS and BGV; planning places TFHE's before",
+        ),
+        ("tfhe", {"measure": True}, r"measure=True \(--measure\) applies to programs of CKKS and BGV; TFHE's noise is"),
         (
             "tfhe",
             {"flood": 1e-3},
-            r"flood=0.001 \(--flood\) is for programs of CKKS and BGV; what TFHE decrypts is exact",
+            r"flood=0.001 \(--flood\) applies to programs of CKKS and BGV; TFHE decrypts exactly",
         ),
-        ("ckks", {"unroll": 2}, r"unroll=2 \(--unroll\) is for programs of TFHE; CKKS has no blind rotation: leave it"),
-        ("bgv", {"circuit_privacy": 4}, r"is for programs of TFHE; an answer of BGV shows its noise to its client"),
-        ("bgv", {"flood": 1e-3}, "what BGV decrypts has none in it"),
-        ("tfhe", {"security": 200}, "128.0 bits of security, but 200 are asked for"),
-        ("ckks", {"security": 1000, "parameters": "ckks-depth-4"}, "but 1000 are asked for"),
+        (
+            "ckks",
+            {"unroll": 2},
+            r"unroll=2 \(--unroll\) applies to programs of TFHE; CKKS has no blind rotation: leave it",
+        ),
+        ("bgv", {"circuit_privacy": 4}, r"applies to programs of TFHE; a client of BGV sees the noise of its answer"),
+        ("bgv", {"flood": 1e-3}, "BGV decrypts exactly"),
+        ("tfhe", {"security": 200}, "128.0 bits of security, but 200 are required"),
+        ("ckks", {"security": 1000, "parameters": "ckks-depth-4"}, "but 1000 are required"),
         ("tfhe", {"max_failure": -1e4, "parameters": "polyfabric-3-p128-t32"}, "2\\^-10000"),
         ("ckks", {"max_failure": -60}, r"2\^-40.0, more than 2\^-60.0; .* max_failure=-40 \(--max"),
-        ("bgv", {"max_failure": "never"}, "max_failure='never' is no number; give log2 of it, as -40"),
+        ("bgv", {"max_failure": "never"}, "max_failure='never' is not a number; give log2 of it, as -40"),
     ],
 )
 def test_what_means_nothing_or_asks_too_much_is_refused(scheme: str, option: dict[str, Any], message: str) -> None:

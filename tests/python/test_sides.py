@@ -62,9 +62,7 @@ def expect(program: Any, inputs: dict[str, Any], found: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("scheme", "other"), [("tfhe", "ckks"), ("ckks", "tfhe"), ("ckks", "bgv"), ("bgv", "tfhe")])
 def test_keys_of_another_scheme_are_told(scheme: str, other: str, sides: Any, tmp_path: Any) -> None:
     program, client = CASES[scheme][0], sides[other][0]
-    told = (
-        rf"a {other.upper()} file, but the program is for {scheme.upper()}; use keys that were made for this program"
-    )
+    told = rf"a {other.upper()} file, but the program is for {scheme.upper()}; use keys that were made for this program"
     specification = sides[scheme][0].specification
     file = tmp_path / "client.key"
     client.save(file)
@@ -184,7 +182,7 @@ def test_a_specification_with_impossible_figures_is_refused(sides: Any) -> None:
         (lambda data: data.pop("key_bytes"), "damaged specification"),
         (
             lambda data: data.update(key_bytes=0),
-            r"damaged specification \(ValueError: the keys take \d+ bytes, and 0 are stated\)",
+            r"damaged specification \(ValueError: the keys take \d+ bytes, but 0 are stated\)",
         ),
         (
             lambda data: data["signature"].update(keys=3 * data["signature"]["keys"]),

@@ -72,9 +72,7 @@ def test_other_numbers_behind_the_end(interval):
     np.testing.assert_allclose(done.outputs["total"], expected.sum(), atol=1e-2)
     # What is outside in the part itself is told as it was written.
     x[3] = 2.5
-    with pytest.raises(
-        pf.InputError, match=rf"from {lo} to {hi}, but with these inputs slot 3 of its operand is 2.5"
-    ):
+    with pytest.raises(pf.InputError, match=rf"from {lo} to {hi}, but with these inputs slot 3 of its operand is 2.5"):
         of_a_part.run({"x": x}, parameters="toy-10")
 
 

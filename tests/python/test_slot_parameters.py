@@ -156,7 +156,11 @@ def test_the_command_line_refuses_a_weak_file_too(command, tmp_path):
     ("make", "kind", "message"),
     [
         (lambda: pf.SlotParameters.load("nowhere.toml"), pf.ParameterError, "nowhere.toml: cannot read"),
-        (lambda: pf.SlotParameters.load(5), pf.InputError, "5 is not a path of a file or folder; give a str or a pathlib.Path"),
+        (
+            lambda: pf.SlotParameters.load(5),
+            pf.InputError,
+            "5 is not a path of a file or folder; give a str or a pathlib.Path",
+        ),
         (
             lambda: pf.SlotParameters.of("tfhe", **SMALL),
             pf.InputError,

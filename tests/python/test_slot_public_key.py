@@ -207,7 +207,12 @@ def test_a_damaged_public_key_is_refused(line, clients, damage):
         ("mixed", "for_one", ("--step", "encrypt", "--security", "0", "--input", "z=1"), "there is no input 'z'"),
         ("mixed", "for_one", ("--step", "execute"), "for_one/server.key is not there"),
         ("mixed", "for_one", ("--step", "decrypt"), "for_one/client.key is not there"),
-        ("mixed", "server", ("--step", "encrypt"), "server/server.key: it belongs to a client whose client.key is missing"),
+        (
+            "mixed",
+            "server",
+            ("--step", "encrypt"),
+            "server/server.key: it belongs to a client whose client.key is missing",
+        ),
         ("signs", "for_one", ("--step", "encrypt", "--security", "0", "--input", "x=0,0,0,2.5,0,0,0,0"), "2.5"),
     ],
     ids=["keys_again", "scheme", "input", "no_server_key", "no_client_key", "server_alone", "interval"],

@@ -37,7 +37,7 @@ def test_a_machine_file_has_a_name_by_which_commands_know_it(polyfabric, monkeyp
     for name in ("wide.txt", "wide"):
         done = polyfabric("widths", "--params", SET, "--machine", "strix", "--out", name)
         assert done.status == 2
-        assert f"{name}: a machine file is known by the end of its name; name it wide.toml" in done.err
+        assert f"{name}: the name of a machine file ends in .toml; name it wide.toml" in done.err
         assert not (tmp_path / name).exists()
 
 
@@ -74,7 +74,7 @@ def test_widths_too_small_for_a_message_are_told(polyfabric, tmp_path):
     done = polyfabric(*asked, "--max-failure", "0")
     assert done.status in (1, 2)
     if done.status == 2:
-        assert "which was accepted" in done.err
+        assert "which the caller accepted" in done.err
         assert f"polyfabric widths --machine own.toml --params {SET}" in done.err
 
 

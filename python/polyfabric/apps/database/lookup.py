@@ -15,7 +15,7 @@ from .store import T, capitals, columns, key, stride, text
 
 @dataclass(frozen=True)
 class Answer:
-    """What the look-up gave."""
+    """The result of a look-up."""
 
     query: str
     entries: int
@@ -30,7 +30,7 @@ class Answer:
         return self.run.correct and self.found == self.expected
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as data."""
+        """The result as data."""
         facts = {
             "query": self.query,
             "entries": self.entries,

@@ -14,7 +14,7 @@ from .deep import deepcnn_20
 from .trees import xgboost
 
 CLASSIFIERS: dict[str, Callable[[], Classifier]] = {"deepcnn-20-digits": deepcnn_20, "xgboost-digits": xgboost}
-"""By name, as the command line knows them."""
+"""Classifiers by command-line name."""
 
 PROGRAMS: dict[str, Callable[[], Program]] = {
     "deepcnn-20-digits": lambda: deepcnn_20().program,
