@@ -247,9 +247,9 @@ def test_a_machine_is_named_in_its_own_places_and_in_the_registry_alone(machine)
 def test_what_elements_and_slots_share_knows_neither():
     folder = ROOT / "python" / "polyfabric"
     shared = (
-        "stages.py",
-        "sides.py",
-        "runnable.py",
+        "file_steps.py",
+        "client_server.py",
+        "runnable_programs.py",
         "store.py",
         "models/model.py",
         "cli/run_options.py",

@@ -15,6 +15,7 @@ from __future__ import annotations
 # Imported first, so that Ctrl-C shows no traceback of the following imports.
 from . import interrupts as _interrupts  # noqa: F401 - see there
 from ._native import instruction_set
+from .client_server import Ciphertexts, Client, Encryptor, EvaluationKey, PublicKey, Server
 from .errors import (
     CancelledError,
     Error,
@@ -58,9 +59,8 @@ from .machines import Machine
 from .machines import load as machine
 from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
 from .reports import Report
-from .runnable import Program, SlotProgram, program
+from .runnable_programs import Program, SlotProgram, program
 from .schemes.plan import RunResult
-from .sides import Ciphertexts, Client, Encryptor, EvaluationKey, PublicKey, Server
 from .slot_parameters import SlotParameters
 from .specification import Specification
 from .store import KeyStore

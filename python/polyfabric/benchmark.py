@@ -16,8 +16,8 @@ from .keys import Keys
 from .language.slots import rotate
 from .language.types import Complex
 from .progress import working
-from .runnable import SlotProgram, program
-from .schemes.elements import ElementPlan, named_parameters
+from .runnable_programs import SlotProgram, program
+from .schemes.tfhe import ElementPlan, named_parameters
 
 ROUNDS = 3
 LOOKUP_SETS = ("fpt-I", "strix-I", "strix-III", "morphling-IV")

@@ -14,10 +14,10 @@ from .machines import Kernel, Machine
 from .names import suggestion
 from .progress import ProgressHook
 from .reports import Report
-from .schemes.elements import ElementPlan
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
-from .schemes.slots import SlotPlan
+from .schemes.rns import SlotPlan
+from .schemes.tfhe import ElementPlan
 
 BATCH = 1920
 """Batch of a built-in TFHE program: long enough to make the ends negligible, and a multiple of the usual batches."""
@@ -67,8 +67,8 @@ def compare(
         reasons: dict[str, dict[str, None]] = {}
         for row in rows:
             reasons.setdefault(row["error"], {})[row["machine"]] = None
-        told = "; ".join(f"{', '.join(machines)}: {error}" for error, machines in reasons.items())
-        raise MachineError(f"no machine has a result; {told}")
+        reason = "; ".join(f"{', '.join(machines)}: {error}" for error, machines in reasons.items())
+        raise MachineError(f"no machine has a result; {reason}")
     return Report("comparison", {"program": program, "widths": widths, "machines": rows})
 
 

@@ -16,10 +16,10 @@ from .names import pick
 from .progress import ProgressHook
 from .reports import Report
 from .schemes.context import Ciphertexts, ServerKey
-from .schemes.elements import ElementPlan
 from .schemes.options import PlanOptions
 from .schemes.plan import Execution, Plan, RunResult
-from .schemes.slots import SlotPlan
+from .schemes.rns import SlotPlan
+from .schemes.tfhe import ElementPlan
 
 if TYPE_CHECKING:
     from .machines import Machine

@@ -20,7 +20,6 @@ from statistics import geometric_mean
 from typing import Any, TypeVar
 
 from . import _native, machines, programs, slot_parameters
-from .axes import EXCHANGES, Axis, Value, expect_axes, own_values
 from .errors import Error, FileError, InputError, MachineError, RunError, SecurityWarning
 from .files import read_bytes, write_text
 from .machines import Kernel
@@ -31,6 +30,7 @@ from .reports.sweep import with_area
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
 from .slot_parameters import SlotParameters
+from .sweep_axes import EXCHANGES, Axis, Value, expect_axes, own_values
 
 Made = TypeVar("Made")
 

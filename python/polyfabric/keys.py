@@ -12,8 +12,8 @@ from .errors import FileError, InputError, ParameterError
 from .files import bytes_of, expect_whole, path_of, read_bytes, write_together
 from .names import pick
 from .schemes.context import ClientKey, Context, Parameters, PublicKey, ServerKey, Source, content
-from .schemes.elements import ElementContext, named_parameters, warned
 from .schemes.plan import Plan
+from .schemes.tfhe import ElementContext, named_parameters, warned
 from .slot_parameters import SlotParameters, is_file
 
 if TYPE_CHECKING:

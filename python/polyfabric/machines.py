@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from . import _native, axes, memory
+from . import _native, memory, sweep_axes
 from .errors import Error, FileError, InputError, MachineError, shown
 from .files import write_bytes, write_text
 from .names import pick
@@ -64,7 +64,7 @@ def parsed(file: str, text: str, choices: Sequence[tuple[str, str]] = ()) -> Mac
     """Parses the text of a machine file."""
     found = Machine(_native.Machine.parse(file, text, choices), file=file)
     _expect_name(file, found.name)
-    axes.expect_own_sweep(found)
+    sweep_axes.expect_own_sweep(found)
     return found
 
 

@@ -35,12 +35,12 @@ from .execution import make_plan
 from .files import read_bytes
 from .machines import Machine
 from .names import suggestion
-from .rounds import RoundProgram
-from .runnable import Program, Runnable, SlotProgram
+from .repeated_rounds import RoundProgram
+from .runnable_programs import Program, Runnable, SlotProgram
 from .schemes.context import STANDARD_SECURITY
-from .schemes.elements import ElementPlan, expect_security
 from .schemes.options import PlanOptions
 from .schemes.plan import Plan
+from .schemes.tfhe import ElementPlan, expect_security
 
 DEFAULT_SET = "polyfabric-3-p128-t32"
 """Default set of a built-in program on this computer."""

@@ -21,10 +21,10 @@ from .language.shapes import written
 from .language.traced import TracedProgram
 from .reports.units import security as security_text
 from .schemes.context import LARGEST_KEY, Context
-from .schemes.elements import ElementContext
 from .schemes.options import PlanOptions, expect_bits
 from .schemes.plan import Plan
-from .schemes.slots import SlotContext
+from .schemes.rns import SlotContext
+from .schemes.tfhe import ElementContext
 from .slot_parameters import is_file
 
 FORMAT = "polyfabric-specification"

@@ -19,7 +19,7 @@ from .language.place import pass_over, refuse
 from .language.slot_program import tracer
 from .language.slots import SlotValue
 from .language.types import Mod, SlotType
-from .runnable import SlotProgram, finished
+from .runnable_programs import SlotProgram, finished
 
 pass_over(__file__)
 

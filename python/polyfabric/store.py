@@ -11,10 +11,10 @@ from threading import Condition, Lock
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+from .client_server import EvaluationKey, Server, expect_traced
 from .errors import FileError, InputError, RunError, shown
 from .files import made_folder, write_bytes
 from .language.traced import TracedProgram
-from .sides import EvaluationKey, Server, expect_traced
 from .specification import served
 
 NAME = re.compile(r"[a-z0-9_-]{1,64}")

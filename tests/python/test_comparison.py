@@ -11,7 +11,7 @@ import pytest
 from polyfabric import machines, programs
 from polyfabric.comparison import BATCH, compare
 from polyfabric.reports import plots, rows
-from polyfabric.schemes.elements import named_parameters
+from polyfabric.schemes.tfhe import named_parameters
 from rejects import rejects
 
 TORUS = [name for name in machines.names() if not pf.machine(name).on_slots]

@@ -11,9 +11,9 @@ from pathlib import Path
 import polyfabric as pf
 import pytest
 from polyfabric import exploration, programs
-from polyfabric.axes import axis
 from polyfabric.exploration import Task, explore, own_axes, points
 from polyfabric.schemes.options import PlanOptions
+from polyfabric.sweep_axes import axis
 from rejects import rejects
 
 FILE = Path(__file__).resolve().parents[2] / "machines" / "f1.toml"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polyfabric as pf
 import pytest
-from polyfabric import files, keys, sides, stages
+from polyfabric import client_server, file_steps, files, keys
 from polyfabric.files import expect_file, read_bytes, write_bytes, write_new, write_together
 from rejects import rejects
 
@@ -115,8 +115,8 @@ NEGATED = pf.program(x=pf.Bool)(lambda x: ~x)
 def test_a_key_that_comes_meanwhile_is_not_replaced(tmp_path, monkeypatch, who):
     module, name = {
         "keys": (keys, "write_together"),
-        "step": (stages, "write_together"),
-        "client": (sides, "write_new"),
+        "step": (file_steps, "write_together"),
+        "client": (client_server, "write_new"),
     }[who]
     spec = pf.Specification.of(NEGATED, "toy-256")
     save = {
@@ -184,7 +184,7 @@ def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch
     def content():
         return {found.name: found.read_bytes() for found in tmp_path.iterdir()}
 
-    write, written = stages._write, []
+    write, written = file_steps._write, []
 
     def full(*given, **options):
         if written:
@@ -196,10 +196,10 @@ def test_inputs_and_outputs_of_a_step_are_written_together(tmp_path, monkeypatch
         step()
         before = content()
         written.clear()
-        monkeypatch.setattr(stages, "_write", full)
+        monkeypatch.setattr(file_steps, "_write", full)
         with pytest.raises(pf.FileError, match="no space is left"):
             step()
-        monkeypatch.setattr(stages, "_write", write)
+        monkeypatch.setattr(file_steps, "_write", write)
         assert written
         assert content() == before
     assert both.decrypt(tmp_path) == {"a": 0, "b": 1}

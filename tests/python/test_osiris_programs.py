@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polyfabric as pf
 import pytest
-from polyfabric import rounds
+from polyfabric import repeated_rounds
 from polyfabric.apps import bitonic_sorting, helr_1024, resnet20
 from polyfabric.apps.bitonic_sorting import Stage
 from polyfabric.apps.osiris_programs import matrix_vector
@@ -77,7 +77,7 @@ def test_a_bootstrap_of_fewer_slots_is_told_what_fits():
         return refresh
 
     with pytest.raises(
-        pf.ProgramError, match="cannot repeat every 48 slots; give a power of two up to the program.s 2048"
+        pf.ProgramError, match=r"cannot repeat every 48 slots; give a power of two up to the program.s 2048"
     ):
         traced(2048, 48)
     with rejects(pf.ProgramError, "64"):
@@ -260,7 +260,7 @@ def test_a_bodys_own_rotation_is_no_other_operations_too():
         pytest.warns(SecurityWarning),
         pytest.raises(pf.MachineError, match="give the body's rotation an amount that nothing else"),
     ):
-        rounds.simulated(network, SORTING_SET, load("osiris"))
+        repeated_rounds.simulated(network, SORTING_SET, load("osiris"))
 
 
 def test_a_stage_as_a_body_takes_what_it_takes_by_itself():

@@ -7,7 +7,7 @@ import json
 import polyfabric as pf
 import pytest
 from polyfabric import machines
-from polyfabric.trials import TOO_COARSE, trials
+from polyfabric.lookup_trials import TOO_COARSE, trials
 
 TORUS = [name for name in machines.names() if not pf.machine(name).on_slots]
 TOY = "toy-256"

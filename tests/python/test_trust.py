@@ -18,7 +18,7 @@ import pytest
 from damage import flipped as flipped_bytes
 from polyfabric import parameters
 from polyfabric.reports.units import security
-from polyfabric.schemes.elements import ElementPlan
+from polyfabric.schemes.tfhe import ElementPlan
 from rejects import rejects
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import json
 
 import polyfabric as pf
 import pytest
-from polyfabric.schemes.elements import ElementPlan
+from polyfabric.schemes.tfhe import ElementPlan
 
 
 def wraps(program: pf.Program, **inputs) -> list[tuple]:

@@ -11,7 +11,7 @@ from functools import cache
 from ..errors import InputError
 from ..language.slots import SlotValue
 from ..language.types import Complex
-from ..runnable import SlotProgram, program
+from ..runnable_programs import SlotProgram, program
 from ..slot_parameters import SlotParameters, facts
 
 PAPER_SET = "f1-ckks-bootstrap"

@@ -1,6 +1,6 @@
 """Conway's Game of Life on encrypted cells, in gates: 44 look-ups per cell and generation (FPT, section 6.3).
 
-The board is a torus. Eight neighbours are counted by adders of bits, and the two rules are written as they are told, so that a cell takes 44 gates
+The board is a torus. Eight neighbours are counted by adders of bits, and the two rules follow their usual statement, so that a cell takes 44 gates
 beside negations, which are free. A program with small integers would take one look-up a cell; gates are what libraries of the time had.
 
 The server computes generation after generation on ciphertexts: what one left is what the next takes. The client decrypts each to show it.
@@ -26,8 +26,8 @@ from ..keys import Keys, matching
 from ..machines import Machine
 from ..progress import ProgressHook
 from ..reports import Report
-from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
+from ..schemes.tfhe import ElementPlan
 
 Board = NDArray[np.bool_]
 """Rows of cells, alive or dead."""

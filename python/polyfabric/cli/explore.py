@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from ..axes import EXCHANGES, axis
 from ..exploration import Task, own_axes
 from ..exploration import explore as swept
 from ..language.types import MOST_ELEMENTS
 from ..progress import bars
+from ..sweep_axes import EXCHANGES, axis
 from . import memory_option, places
 from .console import error_line, out, print_json
 

@@ -11,13 +11,13 @@ from rich.table import Table
 from .. import _native, gpu
 from ..comparison import OWN, WIDTHS
 from ..errors import InputError
+from ..lookup_trials import trials
 from ..machines import load
 from ..parameters import ParameterSet, all_sets, named, slot_sets
 from ..progress import bars, working
 from ..reports.tables import print_table
 from ..reports.units import bytes_text, probability, security
 from ..slot_parameters import SlotParameters, is_file
-from ..trials import trials
 from .console import grid, out, print_json, styled, warning_line
 from .params_gpu import show_gpu_elements, show_gpu_slots
 

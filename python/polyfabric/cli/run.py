@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .. import stages
+from .. import file_steps
 from ..computer import MOST_THREADS
 from ..language.types import MOST_ELEMENTS
 from . import machine_choices, memory_option, run_applications, run_program
@@ -62,7 +62,7 @@ from .run_options import RunOptions
 )
 @click.option(
     "--step",
-    type=click.Choice(stages.STEPS),
+    type=click.Choice(file_steps.STEPS),
     help="Run one step, through files in --keys DIR: keys (also a public key for CKKS, BGV and --public), encrypt, execute (the server) or decrypt.",
 )
 @click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Processors to use; default: all.")

@@ -8,10 +8,10 @@ from functools import partial
 from .. import programs
 from ..errors import InputError
 from ..execution import run_plan, unguarded
+from ..file_steps import Decrypted, Steps
 from ..progress import bars
-from ..schemes.elements import ElementResult
 from ..schemes.plan import RunResult
-from ..stages import Decrypted, Steps
+from ..schemes.tfhe import ElementResult
 from . import inputs, show_elements, show_slots
 from .console import out, print_json, security_warnings
 from .run_options import FLAGS, OWNERS, RunOptions

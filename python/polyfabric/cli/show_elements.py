@@ -9,7 +9,7 @@ from rich.console import Console
 from ..reports.rows import circuit_privacy
 from ..reports.tables import print_table
 from ..reports.units import bytes_text, probability, scaled
-from ..schemes.elements import ElementResult
+from ..schemes.tfhe import ElementResult
 from .console import BAD, grid, styled
 
 SHOWN = 24

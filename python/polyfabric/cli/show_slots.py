@@ -9,7 +9,7 @@ from rich.console import Console
 from ..reports.slots import failure
 from ..reports.tables import print_table
 from ..reports.units import bytes_text, scaled, security
-from ..schemes.slots import SlotResult
+from ..schemes.rns import SlotResult
 from .console import BAD, grid, styled
 
 SHOWN = 6

@@ -16,10 +16,10 @@ from ..machines import Kernel, Mapped, MappedSlots, load
 from ..progress import working
 from ..reports import Report
 from ..reports.tables import print_table
-from ..schemes.elements import ElementPlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
-from ..schemes.slots import SlotPlan
+from ..schemes.rns import SlotPlan
+from ..schemes.tfhe import ElementPlan
 from . import machine_choices, memory_option, places
 from .console import grid, out, print_json, security_warnings, warning_line
 from .simulate_rounds import folded, is_given, steps

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from .. import programs, rounds
+from .. import programs, repeated_rounds
 from ..errors import InputError
 from ..execution import plan
 from ..machines import Machine
@@ -48,7 +48,7 @@ def folded(
             )
     build, own = programs.ROUNDS[program]
     with security_warnings(), bars() as progress:
-        found = rounds.simulated(build(), parameters or own, machine, progress, security=security)
+        found = repeated_rounds.simulated(build(), parameters or own, machine, progress, security=security)
     flat = _flat(program, parameters or own, machine, security) if shorter else None
     timeline, folder = files["--timeline"], files["--report"]
     if timeline is not None:

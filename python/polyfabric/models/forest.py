@@ -20,7 +20,7 @@ from ..execution import plan
 from ..language.functions import concat, dot, lookup, sign
 from ..language.types import Int
 from ..language.values import Value
-from ..runnable import Program, traced
+from ..runnable_programs import Program, traced
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, shown
 from ..execution import make_plan, place, run_plan, with_keys
 from ..keys import Keys
-from ..runnable import Runnable
+from ..runnable_programs import Runnable
 from ..schemes.options import PlanOptions
 from .forest import EncryptedForest, Ensemble, Grid, Layout, encode
 from .network import Network

@@ -313,7 +313,7 @@ class RunResult(ABC):
             "outputs": plain(self.outputs),
             "expected": plain(self.expected),
             "error": self.error,
-            "bound": {name: told(bound) for name, bound in self.bound.items()},
+            "bound": {name: finite_or_none(bound) for name, bound in self.bound.items()},
             "log2_failure": self.log2_failure,
             "seconds": self.seconds,
             "sizes_bytes": self.sizes,
@@ -382,7 +382,7 @@ def magnitude(shaped: Any) -> float:  # noqa: ANN401 - a number, a list, or a li
     return float(np.abs(shaped).max(initial=0.0))
 
 
-def told(bound: float | None) -> float | None:
+def finite_or_none(bound: float | None) -> float | None:
     """A bound as data: `None` if it is not finite."""
     return bound if bound is not None and isfinite(bound) else None
 

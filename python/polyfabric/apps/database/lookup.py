@@ -8,7 +8,7 @@ from typing import Any
 
 from ...execution import place, plan, run_plan
 from ...progress import ProgressHook
-from ...schemes.slots import SlotResult
+from ...schemes.rns import SlotResult
 from . import database_lookup
 from .store import T, capitals, columns, key, stride, text
 

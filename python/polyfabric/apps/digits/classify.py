@@ -13,8 +13,8 @@ from ...errors import InputError, NoiseError
 from ...execution import make_plan, place, run_plan
 from ...keys import Keys, matching
 from ...progress import ProgressHook
-from ...schemes.elements import ElementPlan, ElementResult
 from ...schemes.options import PlanOptions
+from ...schemes.tfhe import ElementPlan, ElementResult
 from . import digits
 from .data import split
 from .network import shipped

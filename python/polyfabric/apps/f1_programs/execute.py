@@ -13,7 +13,7 @@ from ...execution import make_plan, place, run_plan
 from ...progress import ProgressHook
 from ...schemes.options import PlanOptions
 from ...schemes.plan import plain
-from ...schemes.slots import SlotResult
+from ...schemes.rns import SlotResult
 from . import ExampleProgram, Inputs
 
 

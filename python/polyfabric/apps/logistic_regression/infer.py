@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...execution import place, plan, run_plan
 from ...progress import ProgressHook
-from ...schemes.slots import SlotResult
+from ...schemes.rns import SlotResult
 from . import STRIDE, logistic_regression
 from .data import split
 from .model import shipped

@@ -14,8 +14,8 @@ from ...errors import InputError
 from ...execution import place, plan, run_plan
 from ...keys import Keys, matching
 from ...progress import ProgressHook
-from ...runnable import Program
-from ...schemes.elements import ElementResult
+from ...runnable_programs import Program
+from ...schemes.tfhe import ElementResult
 from ..digits.data import split
 
 

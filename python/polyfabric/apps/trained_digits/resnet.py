@@ -21,9 +21,9 @@ from ..._native import composite_sign
 from ...errors import InputError
 from ...execution import make_plan, place, run_plan
 from ...progress import ProgressHook
-from ...runnable import SlotProgram
+from ...runnable_programs import SlotProgram
 from ...schemes.options import PlanOptions
-from ...schemes.slots import SlotResult
+from ...schemes.rns import SlotResult
 from ..digits.data import split
 from ..multiplexed import Array, subsampled
 from ..resnet20 import Shape, Weights, image_input, network_program

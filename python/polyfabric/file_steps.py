@@ -31,7 +31,7 @@ from .keys import (
 from .reports.units import security as security_text
 from .schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Values
 from .schemes.options import PlanOptions
-from .schemes.plan import Expected, Plan, Verdict, plain, problem, told, verdicts
+from .schemes.plan import Expected, Plan, Verdict, finite_or_none, plain, problem, verdicts
 
 if TYPE_CHECKING:
     from .language.traced import TracedProgram
@@ -121,7 +121,7 @@ class Decrypted:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data."""
-        bound = {name: told(bound) for name, bound in self.bound.items()}
+        bound = {name: finite_or_none(bound) for name, bound in self.bound.items()}
         data = {"step": "decrypt", "outputs": plain(self.outputs), "bound": bound}
         if self.expected is None:
             return data

@@ -25,7 +25,7 @@ from ..slot_parameters import SlotParameters, chosen
 from .context import STANDARD_SECURITY, Context, Source, Values, content
 from .facts import SlotFacts, SlotNode
 from .options import PlanOptions
-from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, told
+from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, finite_or_none
 
 if TYPE_CHECKING:
     from ..language.slots import Native
@@ -467,7 +467,10 @@ class SlotResult(RunResult):
             "reference": self.reference,
             "public_key": self.plan.public,
             "operations": [
-                {name: told(value) if name in ("bound", "measured") else value for name, value in node.items()}
+                {
+                    name: finite_or_none(value) if name in ("bound", "measured") else value
+                    for name, value in node.items()
+                }
                 for node in self.nodes
             ],
             "key_switch": self.plan.facts["key_switch"],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from . import _native
     from .machines import Machine
     from .progress import ProgressHook
-    from .schemes.slots import SlotPlan
+    from .schemes.rns import SlotPlan
     from .slot_parameters import SlotParameters
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import execution
 from .errors import InputError, shown
 from .execution import place
+from .file_steps import Encrypted, Executed, Steps
 from .files import path_of
 from .keys import CLIENT, PUBLIC, present
 from .language import program as written
@@ -24,7 +25,6 @@ from .machines import load as load_machine
 from .names import suggestion
 from .progress import watched
 from .schemes.options import PlanOptions
-from .stages import Encrypted, Executed, Steps
 
 if TYPE_CHECKING:
     from .keys import Keys

@@ -12,7 +12,7 @@ from .errors import Error, SecurityWarning
 from .machines import Machine
 from .progress import ProgressHook
 from .reports import Report
-from .schemes.elements import named_parameters
+from .schemes.tfhe import named_parameters
 
 TOO_COARSE = -40.0
 """log2 of the failure probability above which sufficient widths are derived."""
