@@ -1,4 +1,4 @@
-"""Does every link of the chain import only links to its left, and does nothing but `reproduce` know the published answers?"""
+"""Every link of the chain imports only links to its left, and only `reproduce` knows the published answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are the times of `polyfabric bench` processor time, as it says, and is a wrong result told?"""
+"""`polyfabric bench` measures processor time and reports wrong results."""
 
 from __future__ import annotations
 

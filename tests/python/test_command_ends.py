@@ -1,4 +1,4 @@
-"""Does the command line end with a message where its input, its output or its surroundings are not what they should be?"""
+"""The command line ends with a message for bad input, output or environment."""
 
 from __future__ import annotations
 

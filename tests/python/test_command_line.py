@@ -1,4 +1,4 @@
-"""Does every command do what it says, print data on demand, and end with the right status?"""
+"""Every command works, prints data on demand, and ends with the right status."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_inputs_by_their_types(polyfabric, tmp_path):
     done = polyfabric("run", "own.py:f", "--input", "t=a,b", "--input", "x=2", "--json")
     assert done.status == 0, done.err
     assert json.loads(done.out)["outputs"] == {"same": 1, "more": 3}
-    for given, told in (
+    for given, expected in (
         (("x=2,t=ab",), "give each input its own option: --input x=2 --input t=ab"),
         (("x=ab",), "is not integers separated by commas; correct it, or give a JSON file"),
         (("x=[1, 2",), "close its brackets and separate by commas, as [1, 2] or [[1, 2], [3, 4]]"),
@@ -170,7 +170,7 @@ def test_inputs_by_their_types(polyfabric, tmp_path):
     ):
         done = polyfabric("run", "own.py:f", *(part for one in given for part in ("--input", one)))
         assert done.status == 2
-        assert told in " ".join(done.err.split())
+        assert expected in " ".join(done.err.split())
 
 
 def test_booleans_are_given_by_their_names(polyfabric, tmp_path):
@@ -233,10 +233,10 @@ def test_processors_and_places_are_of_what_is_executed(polyfabric):
     place = "only execution uses --on interpreter; give it with --step execute, or without --step"
     assert polyfabric(*common, "--step", "encrypt").status == 0
     for step in ("keys", "encrypt", "decrypt"):
-        for given, told in ((("--threads", "2"), threads), (("--on", "interpreter"), place)):
+        for given, expected in ((("--threads", "2"), threads), (("--on", "interpreter"), place)):
             done = polyfabric(*common, "--step", step, *given)
             assert done.status == 2
-            assert told in " ".join(done.err.split())
+            assert expected in " ".join(done.err.split())
     assert polyfabric(*common, "--step", "execute", "--threads", "2").status == 0
     assert polyfabric(*common, "--step", "execute", "--on", "interpreter").status == 0
     for on in ("interpreter", "morphling"):
@@ -299,10 +299,10 @@ def test_files_of_another_program_are_told_as_such_before_levels_and_sets(polyfa
     for step, kind in (("execute", 'input "x"'), ("decrypt", 'output "result"')):
         done = polyfabric("run", f"own.py:{theirs}", "--keys", "k", "--step", step)
         assert done.status == 2
-        told = " ".join(done.err.split())
-        assert f"it is {kind} of program {ours} (" in told
-        assert f"but {kind} of program {theirs} (" in told
-        assert "bring the file that was written for this program" in told
+        message = " ".join(done.err.split())
+        assert f"it is {kind} of program {ours} (" in message
+        assert f"but {kind} of program {theirs} (" in message
+        assert "bring the file that was written for this program" in message
         assert polyfabric("run", f"own.py:{ours}", "--keys", "k", "--step", "execute").status == 0
 
 
@@ -608,9 +608,9 @@ def test_who_asks_for_another_paper_is_told_those_that_there_are(polyfabric):
 
 
 def test_the_instruction_set_is_chosen_and_told(polyfabric_process, monkeypatch):
-    told = polyfabric_process("--version")
-    assert told.status == 0, told.err
-    assert "kernels in " in told.out
+    printed = polyfabric_process("--version")
+    assert printed.status == 0, printed.err
+    assert "kernels in " in printed.out
     monkeypatch.setenv("POLYFABRIC_ISA", "portable")
     assert polyfabric_process("--version").out.endswith("kernels in portable\n")
     done = polyfabric_process("run", "pbs", "--params", "fpt-I", "--json")

@@ -1,4 +1,4 @@
-"""Do machines stand side by side with the numbers of their own simulations, and does one that cannot hold a program say why?"""
+"""A comparison shows each machine's own simulation, or why the machine cannot run the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a sweep give the best points at each area, go on where it was stopped, and name the points that cannot be?"""
+"""A sweep finds the best points at each area, continues after an interruption, and names impossible points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do programs of BGV run by F1's schedule, and is what is timed what ran?"""
+"""Programs of BGV run by F1's schedule, which is also what the simulation times."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_a_scheduler_that_is_given_up_has_an_error_of_its_own():
 
 def test_figure_10_is_the_timeline_in_equal_parts():
     class Drawn:
-        """Units are idle but for the multipliers in the last tenth; behind the last window stands a 0."""
+        """Units are idle except the multipliers in the last tenth; a 0 follows the last window."""
 
         def timeline(self):
             names = ("ntt", "automorphism", "multiply", "add", "hbm", "register_output")

@@ -1,4 +1,4 @@
-"""Are files whole or not there, and does nothing that a peer sends become a file elsewhere?"""
+"""Files are complete or absent, and data from a peer cannot create files elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does an encrypted Game of Life go on as the clear one, generation after generation, with as many gates as FPT's paper counts?"""
+"""The encrypted Game of Life equals the clear one in every generation, with the number of gates in FPT's paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the programs of Osiris' paper mean what they should, and does its bootstrapping come out right and timed?"""
+"""Osiris' programs have their meaning, and its bootstrapping is correct and timed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_slot_of_a_first_modulus_of_two_primes_is_bootstrapped():
 
 @pytest.mark.parametrize("hoisting", ["none", pytest.param("double", marks=pytest.mark.full)])
 def test_the_reduced_bootstrapping_is_scheduled(hoisting):
-    """With double hoisting on another set beside half of the slots, in the tests of networks."""
+    """The bootstrapping with double hoisting on another set and with half of the slots; tests of networks use it too."""
     machine = load("osiris", [f"hoisting={hoisting}"])
     with pytest.warns(SecurityWarning):
         planned = plan(ckks_bootstrapping(REDUCED), REDUCED, machine=machine, key_switch="set", security=0)

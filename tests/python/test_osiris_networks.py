@@ -1,4 +1,4 @@
-"""Do LeNet and ResNet-20 compute what windows over images do, encrypted too, and are their schedules timed as the paper's rows?"""
+"""LeNet and ResNet-20 equal convolutions in the clear, and their schedules give the paper's rows."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_resnet_is_the_network_of_windows_encrypted_too(image):
 
 @pytest.mark.full
 def test_resnets_schedule_is_checked():
-    """Of one stage below, beside its rounds."""
+    """Bootstraps of one stage below, in addition to its rounds."""
     with pytest.warns(SecurityWarning):
         found, facts = scheduled(resnet20.resnet20(SMALL))
     assert found["lower_bound_cycles"] <= found["cycles"]

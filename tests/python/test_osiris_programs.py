@@ -1,4 +1,4 @@
-"""Do HELR-1024 and sorting compute what they should, encrypted on a reduced ring, and are they timed as what they are?"""
+"""HELR-1024 and sorting are correct on a reduced ring, and the simulation times the same programs."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_nothing_is_left_of_a_resnet_whose_bootstraps_errors_stay_complex(erring
 
 
 def test_the_stages_that_run_are_those_that_are_timed():
-    """A round's body is the stage with another rotation in the place of its own, and public vectors of no meaning."""
+    """A round's body is the stage with a placeholder rotation and meaningless public vectors."""
 
     def written(amount: int) -> str:
         return f"by {amount - (1 << 14 if amount > 1 << 13 else 0)} at"

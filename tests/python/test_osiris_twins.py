@@ -1,4 +1,4 @@
-"""Do the reduced twins of Osiris' programs give, encrypted, what other arithmetic gives in the clear, and is the residual one trained?"""
+"""The reduced twins of Osiris' programs equal independent clear computations, and the residual network is trained."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HERE = {
     "amortised-products": 2.0**-8,
     "amortised-matrices": 2.0**-16,
 }
-"""Precision on this computer, relative to the largest number: four times the largest error of fifty runs, each with numbers and keys of its own. An error is a
+"""Precision on this computer, relative to the largest number: four times the largest error of fifty runs, each with different numbers and keys. An error is a
 sum of thousands of independent ones, and the largest of a run's slots is some four deviations of it, so that none comes so far by chance."""
 
 

@@ -1,4 +1,4 @@
-"""Is whatever a TFHE machine is timed on also carried out on ciphertexts, with the results that Python's integers have?"""
+"""Everything that a TFHE machine times is also executed on ciphertexts, with the results of Python's integers."""
 
 from __future__ import annotations
 

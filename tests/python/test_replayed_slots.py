@@ -1,4 +1,4 @@
-"""Is whatever a machine for CKKS and BGV is timed on also carried out on ciphertexts, with the results that numpy has?"""
+"""Everything that a machine for CKKS and BGV times is also executed on ciphertexts, with numpy's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do elements and slots run by the same calls, steps and options, and is an option that has no meaning for one of them refused with the reason?"""
+"""All schemes share calls, steps and options, and options that do not apply are refused with the reason."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_cost_says_the_same_of_all_schemes(scheme: str) -> None:
     program, _ = CASES[scheme]
     cost = program.cost()
     assert (cost["program"], cost["scheme"]) == (program.name, scheme)
-    # The set by its name, as in a result and in what a machine takes; its figures beside.
+    # The set by name, as in results and machine reports, and its figures.
     assert cost["parameters"] == cost["parameter_set"]["name"] == program.plan().parameters.name
     assert cost["security_bits"] == cost["parameter_set"]["security_bits"] >= 128
     assert min(cost["memory_bytes"], cost["input_bytes"], cost["output_bytes"]) > 0
@@ -120,17 +120,17 @@ def test_a_command_has_the_same_flags(scheme: str, polyfabric: Any, tmp_path: Pa
     whole = polyfabric(*common, "--input", f"x={numbers}")
     assert whole.status == 0, whole.err
     assert json.loads(whole.out).keys() >= SAME
-    told = {}
+    printed = {}
     for step, more in (("keys", ()), ("encrypt", ("--input", f"x={numbers}")), ("execute", ()), ("decrypt", ())):
         made = polyfabric(*common, "--keys", "keys", "--step", step, *more)
         assert made.status == 0, made.err
-        told[step] = json.loads(made.out)
-    assert told["keys"]["files"] == ["client.key", "server.key", "public.key"]
-    assert told["encrypt"]["inputs"] == ["x"]
-    assert told["decrypt"].keys() == {
+        printed[step] = json.loads(made.out)
+    assert printed["keys"]["files"] == ["client.key", "server.key", "public.key"]
+    assert printed["encrypt"]["inputs"] == ["x"]
+    assert printed["decrypt"].keys() == {
         *("step", "outputs", "bound", "correct", "verdict", "problem", "expected", "error")
     }
-    assert told["decrypt"]["correct"]
+    assert printed["decrypt"]["correct"]
     drawn = polyfabric("run", name, "--json")
     assert json.loads(drawn.out)["correct"], drawn.err
 

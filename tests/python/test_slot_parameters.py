@@ -1,4 +1,4 @@
-"""Does a parameter set of one's own, from a file or from Python, do all that a named one does, and is a weak one refused?"""
+"""A user's parameter set, from a file or from Python, works like a named one, and a weak one is refused."""
 
 from __future__ import annotations
 

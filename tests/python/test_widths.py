@@ -1,4 +1,4 @@
-"""Does a machine's file with derived widths make programs right that fail with its own, and is what cannot be held told with its cause and remedy?"""
+"""A machine file with derived widths corrects programs that fail with the original widths; impossible sets are refused with cause and remedy."""
 
 from __future__ import annotations
 
