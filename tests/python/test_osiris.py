@@ -45,7 +45,7 @@ def test_every_slot_of_a_first_modulus_of_two_primes_is_bootstrapped():
 
 @pytest.mark.parametrize("hoisting", ["none", pytest.param("double", marks=pytest.mark.full)])
 def test_the_reduced_bootstrapping_is_scheduled(hoisting):
-    """The bootstrapping with double hoisting on another set and with half of the slots; tests of networks use it too."""
+    """Tests of networks cover double hoisting on another set with half of the slots."""
     machine = load("osiris", [f"hoisting={hoisting}"])
     with pytest.warns(SecurityWarning):
         planned = plan(ckks_bootstrapping(REDUCED), REDUCED, machine=machine, key_switch="set", security=0)

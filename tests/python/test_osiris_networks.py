@@ -124,7 +124,7 @@ def test_resnet_is_the_network_of_windows_encrypted_too(image):
 
 @pytest.mark.full
 def test_resnets_schedule_is_checked():
-    """Bootstraps of one stage below, in addition to its rounds."""
+    """A test below also checks one stage, together with its rounds."""
     with pytest.warns(SecurityWarning):
         found, facts = scheduled(resnet20.resnet20(SMALL))
     assert found["lower_bound_cycles"] <= found["cycles"]
