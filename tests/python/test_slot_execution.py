@@ -118,7 +118,9 @@ def rectifiers(count, length=64):
     return pf.program("rectifiers", x=pf.Real.vector(length))(deep), clear
 
 
-@pytest.mark.parametrize(("count", "length"), [(2, 64), *(pytest.param(3, length, marks=pytest.mark.full) for length in (64, 50))])
+@pytest.mark.parametrize(
+    ("count", "length"), [(2, 64), *(pytest.param(3, length, marks=pytest.mark.full) for length in (64, 50))]
+)
 def test_rectifiers_in_a_row_run(count, length):
     program, clear = rectifiers(count, length)
     x = RANDOM.uniform(-1, 1, length)

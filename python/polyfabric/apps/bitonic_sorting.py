@@ -1,18 +1,18 @@
 """Sorting of Osiris' table III: a bitonic network on 2^14 encrypted numbers in (0, 1), with one comparison per stage.
 
 Section VI: "bitonic sorting on 2^14 elements in the range (0,1). Each comparison is made by compositing twelve 7-degree polynomials", with sparsely packed
-bootstrapping. Numbers lie in the slots in order. A stage compares each slot i with slot i ^ distance, both at once in all slots:
+bootstrapping. The slots contain the numbers in order. A stage compares each slot i with slot i ^ distance, for all slots at once:
 
-    d = x - partner,  e = d where the larger number is kept, -d where the smaller one is
+    d = x - partner,  e = d where the larger number stays, -d where the smaller one stays
     x' = x - d·(1 - sign(e)) / 2
 
-What the paper leaves open is chosen so:
+Choices where the paper is silent:
 
-- *Polynomials*: composed odd minimax polynomials for the sign, of a gap of 2^-8 (`GAP`).
-- *Bootstraps*: as few as levels allow over the whole network. A comparison takes 36 levels, and what it is multiplied with waits beside it, so that a
-  stage begins with d and e at one level, and x is bootstrapped where too little would be left.
-- *Real parts* behind each bootstrap. Its error is complex, and each polynomial of a sign multiplies an imaginary one of a small number by some 4.5: at the
-  paper's size nothing would be left of the third bootstrap.
+- *Polynomials*: composed odd minimax polynomials for the sign with a gap of 2^-8 (`GAP`).
+- *Bootstraps*: as few as levels allow over the whole network. A comparison takes 36 levels. Its other factor keeps its level meanwhile, so that a
+  stage begins with d and e at one level, and x is bootstrapped if too few levels would remain.
+- *Real parts* after each bootstrap. Its error is complex, and each polynomial of a sign multiplies a small imaginary part by about 4.5: at the
+  paper's size, errors would exceed the values at the third bootstrap.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Conway's Game of Life on encrypted cells, in gates: 44 look-ups per cell and generation (FPT, section 6.3).
 
-The board is a torus. Eight neighbours are counted by adders of bits, and the two rules follow their usual statement, so that a cell takes 44 gates
-beside negations, which are free. A program with small integers would take one look-up a cell; gates are what libraries of the time had.
+The board is a torus. Eight neighbours are counted by adders of bits, and the two rules follow their usual statement, so that a cell takes 44 gates;
+negations are free. A program with small integers would take one look-up a cell; gates are what libraries of the time had.
 
 The server computes generation after generation on ciphertexts: what one left is what the next takes. The client decrypts each to show it.
 """

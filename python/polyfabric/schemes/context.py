@@ -25,7 +25,7 @@ Parameters: TypeAlias = _native.Parameters | SlotParameters
 """A checked parameter set."""
 
 ClientKey: TypeAlias = _native.ClientKey | _native.SlotClient
-"""What decrypts."""
+"""A client's secret key, which decrypts."""
 
 ServerKey: TypeAlias = _native.ServerKey | _native.SlotServer
 """A server's keys: bootstrapping and switching keys."""
