@@ -1,8 +1,8 @@
 """HELR-1024 of Osiris' table III: an iteration of logistic regression on encrypted images, with its bootstrapping.
 
 K. Han, S. Hong, J. H. Cheon and D. Park (AAAI 2019) train a binary classifier on images of 14 x 14 with Nesterov's gradient. Osiris' section VI gives a
-mini-batch of 1024 images, a forward and a backward pass in each "epoch", the mean time of an epoch, and sparsely packed bootstrapping. What it
-leaves open is chosen so:
+mini-batch of 1024 images, a forward and a backward pass in each "epoch", the mean time of an epoch, and sparsely packed bootstrapping. Choices
+where the paper is silent:
 
 - *Packing*: as the authors of HELR partition a batch. A ciphertext has all samples of 32 features, sample i's feature j in slot 32·i + j; 196 features
   take seven ciphertexts of z = y·x, with labels y of -1 and 1.

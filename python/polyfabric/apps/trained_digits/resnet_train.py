@@ -1,9 +1,9 @@
 """Trains the residual network of digits: `python -m polyfabric.apps.trained_digits.resnet_train [--write]`.
 
 Adam on the mean cross entropy, with the very rectifier that runs under encryption: x·(1 + sign x)/2 by composed minimax polynomials, whose interval ends
-at 1. What a layer gives beyond `Recipe.edge` is punished, so that images stay within it. Of all epochs the one is kept with the fewest errors on a
-fresh draw of shifted training images, so the held-out images choose no weights (this recipe was settled with their accuracy and the bound of a run in
-sight). Half a minute on one core; numpy and scikit-learn only.
+at 1. The loss penalises layer outputs above `Recipe.edge`, so that images stay within it. Training keeps the epoch with the fewest errors on a
+fresh draw of shifted training images, so the held-out images choose no weights (but their accuracy and the bound of a run influenced this
+recipe). Half a minute on one core; numpy and scikit-learn only.
 """
 
 from __future__ import annotations
