@@ -66,7 +66,7 @@ def test_steps_follow_the_bandwidth():
 
 def test_a_set_without_bootstrapping_is_named():
     with pytest.raises(
-        pf.InputError, match="parameter set osiris-III has no levels of a bootstrapping; name one that has"
+        pf.InputError, match="parameter set osiris-III has no levels for bootstrapping; name one with them"
     ):
         ckks_bootstrapping("osiris-III")
 
