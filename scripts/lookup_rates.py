@@ -44,7 +44,7 @@ def timed_dimension(parameters: dict[str, Any]) -> int:
 def one_of_a_batch(parameters: dict[str, Any], program: str, unroll: int = 1) -> float:
     """Milliseconds of a built-in program per further ciphertext, with fewer secret bits."""
     from polyfabric import _native
-    from polyfabric.schemes.elements import ElementContext, ElementPlan
+    from polyfabric.schemes.tfhe import ElementContext, ElementPlan
 
     fewer = {**parameters, "name": "timed", "lwe_dimension": timed_dimension(parameters), "sources": {}}
     few = _native.Parameters.from_json(json.dumps(fewer))

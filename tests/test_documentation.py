@@ -1,4 +1,4 @@
-"""Are the tables of README and docs what the recorded results say, and can every command that they show be right?"""
+"""The tables of README and docs match the recorded results, and their commands are valid."""
 
 from __future__ import annotations
 

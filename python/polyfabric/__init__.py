@@ -7,15 +7,15 @@
 >>> larger(x=3, y=5)
 {'result': 5}
 
-`larger.run({"x": 3, "y": 5})` does the same on ciphertexts; `larger.simulate("morphling")` says how long the
-accelerator would take.
+`larger.run({"x": 3, "y": 5})` does the same on ciphertexts, and `larger.simulate("morphling")` predicts its time on an accelerator.
 """
 
 from __future__ import annotations
 
-# The first: from here on Ctrl-C leaves no traceback of the imports that follow.
+# Imported first, so that Ctrl-C shows no traceback of the following imports.
 from . import interrupts as _interrupts  # noqa: F401 - see there
 from ._native import instruction_set
+from .client_server import Ciphertexts, Client, Encryptor, EvaluationKey, PublicKey, Server
 from .errors import (
     CancelledError,
     Error,
@@ -59,9 +59,8 @@ from .machines import Machine
 from .machines import load as machine
 from .models import Fidelity, Model, ModelRun, from_onnx, from_sklearn
 from .reports import Report
-from .runnable import Program, SlotProgram, program
+from .runnable_programs import Program, SlotProgram, program
 from .schemes.plan import RunResult
-from .sides import Ciphertexts, Client, Encryptor, EvaluationKey, PublicKey, Server
 from .slot_parameters import SlotParameters
 from .specification import Specification
 from .store import KeyStore

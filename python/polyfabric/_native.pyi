@@ -1,4 +1,4 @@
-"""The Rust links. Private: `polyfabric` is the public face."""
+"""Types of the native module, which is private: users import `polyfabric`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Does the replacement that is printed for each missing method of NumPy, Python and other libraries compute what that method does?
+"""The suggested replacement of each missing method of NumPy, Python and other libraries computes the same.
 
 Each is evaluated in the clear, on extreme and random values of several types, and compared with Python's integers or NumPy on the same values.
 """

@@ -1,4 +1,4 @@
-"""Does the code that error messages suggest compute what the refused program was meant to?
+"""The code that error messages suggest computes what the refused program meant.
 
 Each case has the types, the refused program, the code that its message suggests, and the same on plain integers or NumPy arrays.
 """

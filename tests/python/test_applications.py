@@ -1,4 +1,4 @@
-"""Do the networks and trees of Strix's and Morphling's applications compute what their weights say, in the clear and encrypted?"""
+"""The networks and trees of Strix's and Morphling's applications compute their weights' results, in the clear and encrypted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are truth values 0 and 1 in arithmetic, as Python's are, and their sums exact?"""
+"""Truth values are 0 and 1 in arithmetic, as in Python, and their sums are exact."""
 
 from __future__ import annotations
 

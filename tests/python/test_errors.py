@@ -1,4 +1,4 @@
-"""Does an error name its type, the values and the place that matter, and does the repaired call work?
+"""Errors name their type, values and place, and the repaired call works.
 
 A case is a short name, a call that is rejected, the values that the message must contain, and the repaired call. Wording is not tested.
 """

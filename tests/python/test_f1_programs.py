@@ -1,4 +1,4 @@
-"""Do F1's programs of table 3 compute what their applications do, encrypted, on the CPU and by F1's schedule?"""
+"""F1's programs of table 3 compute their applications' results, encrypted, on the CPU and by F1's schedule."""
 
 from __future__ import annotations
 

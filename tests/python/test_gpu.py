@@ -1,4 +1,4 @@
-"""The GPU's kernels compile for the cards that people have, in the registers that their speed rests on; and what is said where there is no card."""
+"""The GPU's kernels compile for common cards with the expected registers; without a card, commands say so."""
 
 import ctypes
 import json
@@ -291,9 +291,11 @@ def test_the_table_of_a_card_says_whose_figures_it_has(polyfabric, monkeypatch):
     ):
         assert words in alone
     in_this_computer(monkeypatch, "NVIDIA A100", CARDS["sm_80"])
-    told = polyfabric("params", "polyfabric-3-p128-t64", "--on", "gpu").out
-    assert told.startswith("card here: NVIDIA A100\n")
-    assert "17 T a second that NVIDIA gives for an H200 (estimated, a bound, not measured)" in " ".join(told.split())
+    printed = polyfabric("params", "polyfabric-3-p128-t64", "--on", "gpu").out
+    assert printed.startswith("card here: NVIDIA A100\n")
+    assert "17 T a second that NVIDIA states for an H200 (estimated, a bound, not measured)" in " ".join(
+        printed.split()
+    )
     data, rows = findings(polyfabric, "morphling-I")
     assert (data["card"], data["shared_bytes"]) == ("NVIDIA A100", CARDS["sm_80"])
     assert rows.keys() == {("morphling-I", 1), ("morphling-I", 2)}

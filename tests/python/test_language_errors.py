@@ -1,4 +1,4 @@
-"""Are wrong programs and inputs of TFHE rejected with the values and the user's line?"""
+"""Wrong programs and inputs of TFHE are rejected with the values and the user's line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a program of wide integers that names no set run on every machine of TFHE, or does its refusal say exactly what to pass?"""
+"""A program of wide integers without a named set runs on every machine of TFHE, or the refusal says which option to pass."""
 
 from __future__ import annotations
 
@@ -172,9 +172,9 @@ def test_why_no_key_switch_runs_is_told_once() -> None:
     message = str(refused.value)
     assert message.startswith("`powers` does not run on `osiris`: operation ")
     assert message.count("run the program on the processor") == 1
-    told = re.search(r"So it is with the key switches (.*?)((?:; (?:listing1|d\d+): .*)+)", message)
-    assert told is not None, message
-    mapped, carried = set(told[1].split(", ")), set(re.findall(r"; (listing1|d\d+): ", told[2]))
+    matched = re.search(r"So it is with the key switches (.*?)((?:; (?:listing1|d\d+): .*)+)", message)
+    assert matched is not None, message
+    mapped, carried = set(matched[1].split(", ")), set(re.findall(r"; (listing1|d\d+): ", matched[2]))
     assert mapped
     assert carried
     assert not mapped & carried

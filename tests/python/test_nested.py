@@ -1,4 +1,4 @@
-"""Is a program that is called with encrypted values a part of the program that calls it?"""
+"""A program called with encrypted values becomes a part of the calling program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does every row of Osiris' tables come from something that computes it, and say what it is worth?"""
+"""Every row of Osiris' tables is computed, and states its kind of evidence."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from polyfabric import _native
 from polyfabric.apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from polyfabric.apps.ckks_bootstrapping import FULL_SET
+from polyfabric.repeated_rounds import Body, Folded, Round, RoundProgram
 from polyfabric.reports import Report
 from polyfabric.reproduce import osiris, osiris_choices, osiris_networks, osiris_roofline, osiris_steps, published
 from polyfabric.reproduce.osiris_networks import Timed
-from polyfabric.rounds import Body, Folded, Round, RoundProgram
 
 FACTS = {
     "limb_operations": {"multiplies": 1000},
@@ -116,7 +116,7 @@ PROGRAMS = ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "MLP", "LoLA", "LeNet", "
 
 
 def beside_table_3(rows):
-    """Of each program the rows of choices beside its default, by the choice in words."""
+    """By program: the rows of alternatives to its default, by their description."""
     found = {name: {} for name in PROGRAMS}
     for row in rows:
         if row["beside"] is not None and row["beside"][0] == "Table III (a)":

@@ -1,4 +1,4 @@
-"""Is a program that was pickled the program that it was, and is what is none refused?"""
+"""A pickled program stays the same program; other pickles are refused."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_pickled_program_is_the_same(program: pf.Program | pf.SlotProgram, inp
 
 
 def test_what_leaves_a_polynomials_interval_is_refused_of_a_pickled_program_too() -> None:
-    assert reals.mapped, "it stands beside the text, which has the operand in [-1, 1]"
+    assert reals.mapped, "the pickle has it in addition to the text, whose operand is in [-1, 1]"
     for program in (reals, pickle.loads(pickle.dumps(reals))):
         with pytest.raises(pf.InputError, match=r"interval"):
             program.run({"x": [0, 0, 2.0, 0]})

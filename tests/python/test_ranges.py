@@ -1,4 +1,4 @@
-"""Are ranges as tight as they are known to be, and is a wide one lowered to digits?"""
+"""Ranges are as tight as possible, and wide ones are lowered to digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a comparison whose rows fail say which and why, keep the rest, and end with a status that is not 0?"""
+"""A comparison with failing rows names them and their causes, keeps the others, and ends with a nonzero status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what a session prints of results, reports, keys and ciphertexts short, and does it say what they are?"""
+"""Results, reports, keys and ciphertexts print briefly and clearly in a session."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def test_a_wrong_digit_above_an_integers_width_is_told_where_the_shown_values_ar
         return x
 
     done = same.run({"x": 6})
-    for result, told in ((done, False), (replace(done, error={"result": 1.0}), True)):
+    for result, hidden in ((done, False), (replace(done, error={"result": 1.0}), True)):
         text = io.StringIO()
         show(Console(file=text), result)
-        assert ("is not shown" in text.getvalue()) == told
+        assert ("is not shown" in text.getvalue()) == hidden
 
 
 @pytest.mark.parametrize("program", [squares, plus], ids=["slots", "elements"])

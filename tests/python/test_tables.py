@@ -1,4 +1,4 @@
-"""Do tables with an encrypted index of 8, 12 and 16 bits give their entries on ciphertexts?"""
+"""Tables with an encrypted index of 8, 12 and 16 bits give their entries on ciphertexts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! Every error of the Rust links, on its way to a typed Python exception.
+//! Converts Rust errors to typed Python exceptions.
 
 use polyfabric_planner::{Fault, PlanError};
 use pyo3::prelude::*;
@@ -17,18 +17,18 @@ mod exceptions {
     import_exception!(polyfabric.errors, RunError);
 }
 
-/// Which Python exception a failure becomes.
+/// The Python exception class of a failure.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// A key, ciphertext or program file.
+    /// A file of keys, ciphertexts or a program.
     File,
     /// Values given to a program.
     Input,
     /// A defect of Polyfabric itself.
     Internal,
-    /// A program of which a scheduler found no order in the time given.
+    /// A program for which a scheduler finds no order within its limit.
     Intractable,
-    /// A machine description, or a program that a machine does not take.
+    /// A machine description, or a program that a machine does not support.
     Machine,
     /// A program that exceeds its noise budget.
     Noise,
@@ -40,7 +40,7 @@ pub enum Kind {
     Run,
 }
 
-/// An error without its Rust type: all that a Python exception carries.
+/// An error's exception class and message, all that a Python exception carries.
 #[derive(Debug)]
 pub struct Failure {
     kind: Kind,
@@ -48,17 +48,16 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// An error of the given kind, with the text of `error`.
+    /// A failure with the text of `error`.
     pub fn new(kind: Kind, error: impl Display) -> Self {
         Self { kind, message: error.to_string() }
     }
 
-    /// Its text.
     pub fn into_message(self) -> String {
         self.message
     }
 
-    /// A function that makes failures of one kind, for `map_err`.
+    /// Creates failures of one kind, for `map_err`.
     pub fn of<E: Display>(kind: Kind) -> impl Fn(E) -> Self {
         move |error| Self::new(kind, error)
     }

@@ -12,7 +12,7 @@ use polyfabric_schemes::tfhe::noise::Transform;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// A kernel program: what runtimes and machines execute.
+/// A TFHE kernel program.
 #[pyclass(name = "KernelProgram", frozen)]
 pub struct PyKernelProgram(pub Arc<KernelProgram>);
 
@@ -64,7 +64,7 @@ impl PyKernelProgram {
         PyParameters(self.0.parameters.clone())
     }
 
-    /// Place of the key switch: "none", "before" or "after" the blind rotation.
+    /// Key-switch order: "none", "before" or "after" the blind rotation.
     #[getter]
     fn key_switch(&self) -> &'static str {
         match self.0.choice.key_switch {
@@ -74,18 +74,17 @@ impl PyKernelProgram {
         }
     }
 
-    /// Bytes of keys and ciphertexts, as JSON.
     fn memory(&self) -> PyResult<String> {
         let memory = Memory::of(&self.0).map_err(Failure::from)?;
         Ok(serde_json::to_string(&memory).map_err(Failure::of(Kind::Internal))?)
     }
 
-    /// Seconds of processor time that an execution here takes, the first with its keys.
+    /// CPU seconds of an execution on this computer, including a first execution's key transforms.
     fn execution_seconds(&self, py: Python<'_>) -> PyResult<f64> {
         detached(py, || Ok(elements::execution_seconds(&self.0)?))
     }
 
-    /// Seconds of processor time that a client takes here: keys, its own and its server's, encryption, decryption.
+    /// CPU seconds of a client on this computer: (generation of secret and evaluation keys, encryption, decryption).
     fn client_seconds(&self, py: Python<'_>) -> PyResult<(f64, f64, f64)> {
         detached(py, || {
             let ClientSeconds { keys, encrypt, decrypt } = elements::client_seconds(&self.0)?;
@@ -93,30 +92,28 @@ impl PyKernelProgram {
         })
     }
 
-    /// Real multiplications of all products.
     #[getter]
     fn multiplications(&self) -> f64 {
         multiplications(&self.0)
     }
 
-    /// Look-ups of each batch.
+    /// Number of lookups in each batch.
     #[getter]
     fn rotation_batches(&self) -> Vec<usize> {
         elements::rotation_batches(&self.0)
     }
 
-    /// Key switches of each batch: look-ups that read the same share one.
+    /// Number of key switches in each batch; lookups of one value share one.
     #[getter]
     fn key_switch_batches(&self) -> Vec<usize> {
         elements::key_switch_batches(&self.0)
     }
 
-    /// The kernel program as text.
     fn text(&self) -> String {
         self.0.to_string()
     }
 
-    /// Look-ups on single ciphertexts.
+    /// Number of blind rotations over all ciphertexts.
     #[getter]
     fn lookups(&self) -> usize {
         self.0.lookups()

@@ -1,4 +1,4 @@
-//! Python bindings: the Rust links as `polyfabric._native`. Nothing is decided here; `python/polyfabric` is the public face.
+//! Python bindings of the Rust crates, as `polyfabric._native`. They make no decisions; `python/polyfabric` is the public interface.
 
 mod card;
 mod elements;

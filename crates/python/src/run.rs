@@ -1,4 +1,4 @@
-//! Execution: the interpreter and the CPU.
+//! TFHE execution with the reference interpreter and on the CPU.
 
 use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
@@ -21,7 +21,7 @@ impl Progress for Callback {
     }
 }
 
-/// Transforms the key, if no execution has, and executes.
+/// Transforms the key unless an execution has done so, and executes.
 fn run_cpu<T: Torus>(
     kernel: &KernelProgram,
     (server, transformed): (&ServerKey<T>, &Arc<TransformedKey>),
@@ -33,14 +33,14 @@ fn run_cpu<T: Torus>(
     executor.run(kernel, inputs, callback).map_err(failure)
 }
 
-/// Wrong inputs are their sender's fault, all else is a failure to run.
+/// Wrong inputs are input errors; anything else is an execution failure.
 fn failure(error: RunError) -> Failure {
     use RunError::{InputShape, MissingInput, UnknownInput};
     let of_inputs = matches!(error, MissingInput { .. } | UnknownInput { .. } | InputShape { .. });
     Failure::new(if of_inputs { Kind::Input } else { Kind::Run }, error)
 }
 
-/// Re-randomises the batches that have a deviation, and floods them with it.
+/// Re-randomizes the batches that have a deviation, and floods them with noise of this deviation.
 fn rerandomise<T: Torus>(
     server: &ServerKey<T>,
     batches: &Batches<T>,
@@ -57,7 +57,7 @@ fn rerandomise<T: Torus>(
 
 #[pymethods]
 impl PyServerKey {
-    /// `results` with fresh encryptions of zero added, and noise of these deviations, fractions of the torus, to the outputs of these names.
+    /// `results` re-randomized: adds fresh encryptions of zero, and noise of the given deviations (torus fractions) to the outputs by name.
     fn rerandomise(
         &self,
         py: Python<'_>,
@@ -83,7 +83,7 @@ impl PyServerKey {
 
 #[pymethods]
 impl PyKernelProgram {
-    /// Executes the program on this computer's processors, look-ups in batches.
+    /// Executes the program on the CPU, with batched lookups.
     #[pyo3(signature = (server, inputs, threads, progress = None))]
     fn run(
         &self,
@@ -110,7 +110,7 @@ impl PyKernelProgram {
         })
     }
 
-    /// Executes the program operation by operation, primitive by primitive.
+    /// Executes the program with the reference interpreter, primitive by primitive.
     #[pyo3(signature = (server, inputs, progress = None))]
     fn interpret(
         &self,

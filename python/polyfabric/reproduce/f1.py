@@ -15,7 +15,7 @@ from ..execution import plan
 from ..language.slot_program import SlotProgram
 from ..progress import ProgressHook
 from ..reports import units
-from ..schemes.slots import SlotPlan
+from ..schemes.rns import SlotPlan
 from .f1_figures import (
     FIGURE_10,
     beside_figure_9,

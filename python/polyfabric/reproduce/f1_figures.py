@@ -15,7 +15,7 @@ from .rows import Reading, failed, of, untold
 if TYPE_CHECKING:
     from .. import _native
     from ..reports import Report
-    from ..schemes.slots import SlotPlan
+    from ..schemes.rns import SlotPlan
 
 _CLASSES = {
     "hints": "key-switch hints, compulsory",

@@ -14,7 +14,7 @@ from ..apps.life import SIZE, life
 from ..errors import Error
 from ..execution import plan
 from ..progress import ProgressHook
-from ..schemes.elements import named_parameters
+from ..schemes.tfhe import named_parameters
 from .catalog import Catalog
 from .lookups import kernel, simulated
 from .multipliers import Transform, complex_product

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _native
 from ..machines import Machine
-from ..schemes.elements import named_parameters
+from ..schemes.tfhe import named_parameters
 
 
 def kernel(machine: Machine, name: str, parameters: str, batch: int) -> _native.KernelProgram:

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from .. import _native, machines
-from ..schemes.elements import named_parameters
+from ..schemes.tfhe import named_parameters
 from .catalog import Catalog
 
 ROWS = Catalog("morphling")

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import machines, rounds
+from .. import machines, repeated_rounds
 from ..apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from ..apps.bitonic_sorting import sorting
 from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
@@ -261,7 +261,7 @@ def _sorting(bandwidth: str, column: str) -> Callable[[], list[dict[str, Any]]]:
 def _sorting_timed(parameters: str, readings: Sequence[str]) -> tuple[float, str, Multiplications]:
     """Seconds of the schedule of all stages, what they are made of, and its multiplications."""
     machine = machines.load("osiris", readings)
-    folded = rounds.simulated(sorting(), parameters, machine)
+    folded = repeated_rounds.simulated(sorting(), parameters, machine)
     found = folded.to_dict()
     report, work = found["report"], Multiplications()
     work.schedule(folded.facts[0]["parameters"]["ring_degree"], report)

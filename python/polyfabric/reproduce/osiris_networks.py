@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from .. import machines, rounds
+from .. import machines, repeated_rounds
 from ..apps import lenet, resnet20
 from ..errors import Error
 from .osiris_choices import OF_RESNET, TIME_KNOWN, Beside, Choice
@@ -34,7 +34,7 @@ _ROTATIONS: Reading = {
     "name": "the multiplexed parallel convolution of Lee et al., counted by its steps for our packing; baby and giant steps of the width that has fewest",
     "evidence": "section VI names Lee et al. and BSGS, and prints neither count",
 }
-_ONCE = rounds.MADE_OF
+_ONCE = repeated_rounds.MADE_OF
 
 _STEPS = (
     (
@@ -114,7 +114,7 @@ def resnet20_timed(readings: tuple[str, ...], lanes: int = 1, parameters: str = 
     machine = machines.load("osiris", readings)
     if lanes > 1:
         machine = _with_lanes(machine, lanes * LANES)
-    found = rounds.simulated(resnet20.rounds(), parameters, machine)
+    found = repeated_rounds.simulated(resnet20.rounds(), parameters, machine)
     timed = Timed(work=Multiplications(lanes * LANES))
     timed.schedule(found.facts[0]["parameters"]["ring_degree"], found.report.to_dict())
     for body, facts, part in zip(found.program.bodies, found.facts, found.parts, strict=True):

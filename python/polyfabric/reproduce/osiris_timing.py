@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .. import machines
 from ..execution import plan
 from ..language.slot_program import SlotProgram
-from ..schemes.slots import SlotPlan
+from ..schemes.rns import SlotPlan
 from ..slot_parameters import SlotParameters
 
 HOISTING = {"nh": "none", "sh": "single", "dh": "double"}

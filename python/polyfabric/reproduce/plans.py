@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from ..errors import SecurityWarning
 from ..language.program import Program
 from ..machines import Machine
-from ..schemes.elements import ElementPlan, named_parameters
 from ..schemes.options import PlanOptions
+from ..schemes.tfhe import ElementPlan, named_parameters
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-//! Machines that execute CKKS and BGV: compilation, report, timeline, replay.
+//! Machines for CKKS and BGV: compilation, report, trace, replay.
 
 use super::program::PySlotProgram;
 use super::run::{PySlotCiphertexts, PySlotServer};
@@ -19,11 +19,10 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A kernel program on residue polynomials.
+/// A CKKS or BGV kernel program.
 #[pyclass(name = "ResidueKernel", frozen)]
 pub struct PyResidueKernel {
     pub kernel: Arc<KernelProgram>,
-    /// Name of its parameter set.
     pub parameters: String,
 }
 
@@ -89,13 +88,12 @@ impl PyResidueKernel {
         mapping_bytes(&self.kernel)
     }
 
-    /// The kernel program as text.
     fn text(&self) -> String {
         self.kernel.to_string()
     }
 }
 
-/// A kernel program on a machine.
+/// A kernel program mapped to a machine.
 #[pyclass(name = "MappedProgram", frozen)]
 pub struct PyMapped {
     simulated: Simulated,
@@ -104,7 +102,7 @@ pub struct PyMapped {
 
 #[pymethods]
 impl PyMachine {
-    /// Compiles `kernel` for the machine with `options` of its kind, and checks the schedule.
+    /// Compiles `kernel` for the machine with its mapper's `options`, and checks the schedule.
     fn compile(
         &self,
         py: Python<'_>,
@@ -119,7 +117,7 @@ impl PyMachine {
         })
     }
 
-    /// `kernel` as [`PyMapped::save`] wrote it, checked again.
+    /// Restores a compilation of `kernel` that [`PyMapped::save`] wrote, and checks it again.
     fn load(
         &self,
         py: Python<'_>,
@@ -137,37 +135,37 @@ impl PyMachine {
 
 #[pymethods]
 impl PyMapped {
-    /// The report of the schedule, as JSON.
+    /// JSON of the schedule's report.
     fn report(&self) -> PyResult<String> {
         Ok(json(self.simulated.report())?)
     }
 
-    /// The schedule as Chrome trace-event JSON; of a long one, its beginning and its end.
+    /// The schedule as Chrome trace-event JSON; only the beginning and end of a long one.
     fn trace(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || json(&self.simulated.trace(TraceOptions::default())))
     }
 
-    /// What the compiler found out, for `Machine.load`.
+    /// The compilation result, for `Machine.load`.
     fn save(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         detached(py, || Ok(self.simulated.instructed().map_err(refused)?.save()))
     }
 
-    /// The instruction streams of all components, in the binary form.
+    /// The instruction streams of all components in binary form.
     fn streams(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         detached(py, || Ok(self.simulated.instructed().map_err(refused)?.streams()))
     }
 
-    /// The same as text.
+    /// The instruction streams as text.
     fn streams_text(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || Ok(self.simulated.instructed().map_err(refused)?.streams_text()))
     }
 
-    /// The compiler's first phase: the groups of operations that share a hint, as JSON.
+    /// JSON of the compiler's first phase: groups of operations that share a hint.
     fn groups(&self) -> PyResult<String> {
         Ok(json(&self.simulated.instructed().map_err(refused)?.groups())?)
     }
 
-    /// Carries out the schedule on ciphertexts.
+    /// Executes the schedule on ciphertexts.
     fn replay(&self, py: Python<'_>, keys: &PySlotServer, inputs: &PySlotCiphertexts) -> PyResult<PySlotCiphertexts> {
         detached(py, || {
             keys.origin.expect(&inputs.origin)?;

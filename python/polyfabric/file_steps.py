@@ -1,8 +1,8 @@
-"""A run in steps through files: the client makes keys and encrypts, the server executes, the client decrypts.
+"""A run in steps through files: the client generates keys and encrypts, the server executes, the client decrypts.
 
-The folder holds `client.key`, `server.key`, `public.key` where others encrypt too, `NAME.in.ct` for each input and `NAME.out.ct` for each output. The
-server needs `server.key` and the inputs; who encrypts for the client, `public.key`. `expected.json`, the clear results, is the client's like its
-key. Every file names the key generation that it is of; files of two are refused.
+The folder contains `client.key`, `server.key`, optionally `public.key`, `NAME.in.ct` for each input and `NAME.out.ct` for each output. The server
+needs `server.key` and the inputs; other encryptors need `public.key`. `expected.json`, the clear results, is as private as the client's key.
+Every file names its key generation; files of different generations are rejected.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .keys import (
 from .reports.units import security as security_text
 from .schemes.context import STANDARD_SECURITY, Ciphertexts, ClientKey, Context, ServerKey, Values
 from .schemes.options import PlanOptions
-from .schemes.plan import Expected, Plan, Verdict, plain, problem, told, verdicts
+from .schemes.plan import Expected, Plan, Verdict, finite_or_none, plain, problem, verdicts
 
 if TYPE_CHECKING:
     from .language.traced import TracedProgram
@@ -42,31 +42,31 @@ STEPS = ("keys", "encrypt", "execute", "decrypt")
 EXPECTED = "expected.json"
 
 Inputs = Callable[["TracedProgram"], Mapping[str, Any]]
-"""The inputs for a program, as the user gives them."""
+"""A program's inputs as the user gives them."""
 
 
 @dataclass(frozen=True)
 class KeysMade:
-    """What `Steps.make_keys` made."""
+    """Result of `Steps.make_keys`."""
 
     keys: Keys
     folder: Path
     files: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the keys, as data."""
+        """Everything except the keys, as data."""
         name = self.keys.parameters.name
         return {"step": "keys", "parameters": name, "folder": str(self.folder), "files": self.files}
 
 
 @dataclass(frozen=True)
 class Encrypted:
-    """What `Steps.encrypt` encrypted."""
+    """Result of `Steps.encrypt`."""
 
     parameters: str
     folder: Path
     inputs: list[str]
-    """Names of those that were given: of somebody with a public key alone, some."""
+    """Names of the encrypted inputs; a subset with only a public key."""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data."""
@@ -75,12 +75,12 @@ class Encrypted:
 
 @dataclass(frozen=True)
 class Executed:
-    """What `Steps.execute` executed."""
+    """Result of `Steps.execute`."""
 
     parameters: str
     on: str
     work: dict[str, int]
-    """How many look-ups, or operations on slots."""
+    """Number of lookups or slot operations."""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data."""
@@ -89,39 +89,39 @@ class Executed:
 
 @dataclass(frozen=True)
 class Decrypted:
-    """What `Steps.decrypt` read, and how it compares with what this client noted; what others encrypted is not known here."""
+    """Result of `Steps.decrypt`, and its comparison with the client's expected results; unknown if others encrypted inputs."""
 
     outputs: dict[str, Any]
     bound: dict[str, float]
-    """By output: what its error stays within; 0 of exact schemes."""
+    """Error bound by output; 0 for exact schemes."""
     expected: dict[str, Any] | None = None
     error: dict[str, float] | None = None
-    """By output: how many values are wrong; with CKKS, the largest error of a slot."""
+    """By output: the number of wrong values; for CKKS, the largest error of a slot."""
     rounding: float = 0.0
-    """What the clear program's own rounding may leave of a 0, with CKKS."""
+    """Rounding error of the clear program's own result 0, with CKKS."""
 
     @property
     def verdict(self) -> dict[str, Verdict] | None:
-        """By output, as of a result; nothing if what is expected is not known."""
+        """Verdict by output, as in a result; `None` if the expected values are unknown."""
         if self.error is None or self.expected is None:
             return None
         return verdicts(self.error, self.bound, self.expected, self.rounding)
 
     @property
     def problem(self) -> str | None:
-        """Why it is not `correct`, with the figures and what to do."""
+        """Why it is not `correct`, with figures and remedy."""
         if self.verdict is None or self.error is None or self.expected is None:
             return None
         return problem(self.verdict, self.error, self.bound, self.expected)
 
     @property
     def correct(self) -> bool | None:
-        """Whether every output is the expected one, as of a result; nothing if that is not known."""
+        """Whether every output equals the expected one, as in a result; `None` if unknown."""
         return None if self.verdict is None else self.problem is None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as data."""
-        bound = {name: told(bound) for name, bound in self.bound.items()}
+        bound = {name: finite_or_none(bound) for name, bound in self.bound.items()}
         data = {"step": "decrypt", "outputs": plain(self.outputs), "bound": bound}
         if self.expected is None:
             return data
@@ -131,24 +131,22 @@ class Decrypted:
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of one program through the files of one folder."""
+    """The steps of one program through the files in one folder."""
 
     folder: Path
     scheme: str
     options: PlanOptions
-    """As they are asked for; the set is that of the keys, where there are some."""
+    """As requested; the set of existing keys takes precedence."""
     plan: Callable[[PlanOptions], Plan]
     """Plans the program."""
     progress: ProgressHook | None = None
 
     def make_keys(self) -> KeysMade:
-        """Makes the client's key, the server's, and a public one where others may encrypt; refuses a folder that has keys."""
+        """Generates the secret and evaluation keys, and a public key if others may encrypt; rejects a folder with keys."""
         there = present(self.folder)
         if there:
-            raise FileError(
-                f"{self.folder / there[0]}: there are keys already, which new ones would replace; name another folder"
-            )
-        # Every set of CKKS and BGV carries the noise of a public key; of TFHE it may take a larger set, which is to be asked for.
+            raise FileError(f"{self.folder / there[0]}: keys exist here and would be replaced; name another folder")
+        # Every CKKS and BGV set supports public-key noise; TFHE may need a larger set, so it must be requested.
         public = self.options.public or self.scheme != "tfhe"
         keys = Keys.generate(self.plan(replace(self.options, public=public)), self.progress)
         files = {CLIENT: keys.client.save, SERVER: keys.server.save}
@@ -158,17 +156,17 @@ class Steps:
         return KeysMade(keys, self.folder, list(files))
 
     def encrypt(self, inputs: Inputs) -> Encrypted:
-        """Encrypts the inputs: with the client key, which is made if the folder has none, or with a public key that is there without it.
+        """Encrypts the inputs with the client key, which is generated if the folder has none, or with a public key if that is present without it.
 
-        The client notes the expected outputs beside its key. Who has the public key alone may encrypt some of the inputs, and notes nothing; the
-        key's set must then be the one that is named, or have the security that is asked for, 128 bits without a word.
+        The client saves the expected outputs with its key. With only a public key, inputs may be a subset and no outputs are saved; the key's
+        set must be the named one, or have the requested security, by default 128 bits.
         """
         there = present(self.folder)
         if CLIENT not in there and PUBLIC in there:
             return self._encrypt_publicly(inputs)
         if CLIENT not in there and SERVER in there:
             raise FileError(
-                f"{self.folder / SERVER}: it is of a client whose {CLIENT} is not here, and new keys would replace it; bring "
+                f"{self.folder / SERVER}: it belongs to a client whose {CLIENT} is missing, and new keys would replace it; add "
                 f"that {CLIENT}, or name another folder"
             )
         keys = Keys.load(self.folder, self.scheme, self.progress) if there else None
@@ -196,7 +194,7 @@ class Steps:
         public = load_public_key(self.scheme, self.folder / PUBLIC)
         found = matching(public, self.options.parameters)
         planned = self.plan(replace(self.options, parameters=found, security=0, public=True))
-        # The client has chosen the set, and who encrypts must be content with it.
+        # The client chose the set; the encryptor can only accept or reject it.
         accepted = self.options.security
         if accepted is None:
             accepted = STANDARD_SECURITY if self.options.parameters is None else 0.0
@@ -204,7 +202,7 @@ class Steps:
         if bits < accepted:
             least = security_text(bits)
             raise ParameterError(
-                f"{self.folder / PUBLIC}: it is of parameter set {found.name}, which has {least} bits of security, not {accepted:g}: what is "
+                f"{self.folder / PUBLIC}: it belongs to parameter set {found.name}, which has {least} bits of security, not {accepted:g}: what is "
                 f"encrypted with it may be read; ask for another key, or accept it with --params {found.name} or security={least} "
                 f"(--security {least})"
             )
@@ -223,13 +221,11 @@ class Steps:
         return Encrypted(planned.parameters.name, self.folder, list(flat))
 
     def execute(self, *, on: str = "cpu", threads: int | None = None) -> Executed:
-        """Reads the server key and the inputs, executes, writes the outputs. Never reads the client key."""
-        path = _there(
-            self.folder / SERVER, "make keys first (--step keys, make_keys), or bring the one of whoever encrypts"
-        )
+        """Reads the evaluation key and the inputs, executes, and writes the outputs. Never reads the client key."""
+        path = _there(self.folder / SERVER, "make keys first (--step keys, make_keys), or copy the client's")
         server = load_server_key(self.scheme, path, self.progress)
         planned = self._plan_of_files(server, outputs=False)
-        first = "encrypt first (--step encrypt, encrypt), or bring it from whoever did"
+        first = "encrypt first (--step encrypt, encrypt), or copy the encryptor's"
         files = {name: _there(self._input(name), first) for name in planned.program.inputs}
         planned.check_memory(server.bytes)
         ciphertexts = planned.context.read(files, outputs=False, server=server)
@@ -244,8 +240,8 @@ class Steps:
         return Executed(planned.parameters.name, on, planned.work)
 
     def decrypt(self, *, flood: float | None = None) -> Decrypted:
-        """Reads the client key and the outputs, and decrypts; with `flood`, for others. Compares with what was expected, where this client noted
-        it."""
+        """Decrypts the outputs with the client key, with `flood` for sharing them. Compares with the expected results if this client saved
+        them."""
         planned, found = self._decrypted(flood)
         outputs = planned.program.shaped(found)
         if not (self.folder / EXPECTED).exists():
@@ -256,7 +252,7 @@ class Steps:
         return Decrypted(outputs, bounds, shaped, errors, rounding)
 
     def outputs(self, *, flood: float | None = None) -> dict[str, Any]:
-        """What `decrypt` reads, compared with nothing."""
+        """As `decrypt`, without a comparison."""
         planned, found = self._decrypted(flood)
         return planned.program.shaped(found)
 
@@ -265,19 +261,19 @@ class Steps:
         client = load_client_key(self.scheme, path)
         planned = self._plan_of_files(client, outputs=True)
         planned.check_flood(flood)
-        first = "execute first (--step execute, execute), or bring it from the server"
+        first = "execute first (--step execute, execute), or copy it from the server"
         files = {name: _there(self._output(name), first) for name in planned.program.outputs}
         return planned, planned.decrypt(client, planned.context.read(files, outputs=True), flood)
 
     def _plan_of(self, key: ClientKey | ServerKey, *, public: bool = False) -> Plan:
-        """The plan with the set of a key, which whoever made it has accepted."""
+        """The plan with the set of a key, which its creator has accepted."""
         found = matching(key, self.options.parameters)
         public = public or self.options.public
         return self.plan(replace(self.options, parameters=found, security=0, public=public))
 
     def _plan_of_files(self, key: ClientKey | ServerKey, *, outputs: bool) -> Plan:
-        """The plan with the set of a key, for the inputs or the `outputs` in the folder. Where it cannot be that, because they are another program's as
-        their key is, that is what is told."""
+        """The plan with the set of a key, for the inputs or `outputs` in the folder. If planning fails because key and files belong to another
+        program, reports that instead."""
         try:
             if outputs:
                 return self._plan_of_client(key)
@@ -289,7 +285,7 @@ class Steps:
             raise
 
     def _expect_own(self, *, outputs: bool) -> None:
-        """Refuses files in the folder that are another program's, where this one has a plan with a set of its own."""
+        """Rejects files of another program, if this program can be planned with its own set."""
         try:
             own = self.plan(replace(self.options, parameters=None, security=0))
         except Error:
@@ -298,11 +294,11 @@ class Steps:
         own.context.expect_own({name: path(name) for name in names if path(name).exists()}, outputs=outputs)
 
     def _plan_of_client(self, key: ClientKey) -> Plan:
-        """The client's plan: where it has a public key, inputs may be encrypted with that."""
+        """The client's plan: if a public key exists, inputs may be encrypted with it."""
         return self._plan_of(key, public=PUBLIC in present(self.folder))
 
     def _forget_outputs(self, program: TracedProgram) -> None:
-        """Removes the outputs of other inputs, which would be decrypted as those of the ones that follow."""
+        """Removes the outputs of previous inputs, which would otherwise be taken for those of the new inputs."""
         for path in map(self._output, program.outputs):
             try:
                 path.unlink(missing_ok=True)
@@ -324,7 +320,7 @@ def _write(context: Context, ciphertexts: Ciphertexts, name: str, path: Path, *,
 
 
 def _there(path: Path, remedy: str) -> Path:
-    """`path`, of a file that an earlier step writes."""
+    """`path`, which must exist from an earlier step."""
     if not path.exists():
         raise FileError(f"{path} is not there; {remedy}")
     expect_whole(path)
@@ -332,7 +328,7 @@ def _there(path: Path, remedy: str) -> Path:
 
 
 def _read(path: Path, found: Values) -> Expected:
-    """What `path` holds, of as many values as those `found`."""
+    """Reads expected values from `path`, in the form of `found`."""
     expect_whole(path)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -345,7 +341,7 @@ def _read(path: Path, found: Values) -> Expected:
 
 
 def _like(values: Any, sample: Any) -> Any:  # noqa: ANN401 - what a file holds
-    """`values` in the form of `sample`: integers, or the real and the imaginary parts."""
+    """`values` in the form of `sample`: integers, or real and imaginary parts."""
     if isinstance(sample, tuple):
         re, im = ([float(value) for value in half] for half in values)
         if (len(re), len(im)) == (len(sample[0]), len(sample[1])):

@@ -1,4 +1,4 @@
-"""Slots, with CKKS and BGV: a vector is encrypted as one, and rescaling or switching the modulus keeps its noise small."""
+"""Contexts and plans of CKKS and BGV: one ciphertext encrypts a vector, and rescaling or modulus switching limits its noise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..slot_parameters import SlotParameters, chosen
 from .context import STANDARD_SECURITY, Context, Source, Values, content
 from .facts import SlotFacts, SlotNode
 from .options import PlanOptions
-from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, told
+from .plan import ClientSeconds, Execution, Expected, Plan, RunResult, common, finite_or_none
 
 if TYPE_CHECKING:
     from ..language.slots import Native
@@ -33,40 +33,40 @@ if TYPE_CHECKING:
     from ..progress import ProgressHook
 
 MOST_FLOOD = 2.0**48
-"""The largest deviation that noise is drawn with, in units of a polynomial."""
+"""The largest standard deviation of sampled noise, in units of a coefficient."""
 
 
 @dataclass(frozen=True)
 class SlotContext(Context):
-    """What a client of CKKS or BGV does."""
+    """A client's operations with CKKS or BGV."""
 
     signature: _native.SlotSignature
     shapes: SlotShapes
     public: bool
-    """Whether the program is planned for inputs of a public key."""
+    """Whether the plan allows inputs encrypted with a public key."""
 
     @classmethod
     def of(cls, data: Mapping[str, Any], scheme: str) -> SlotContext:
-        """From `to_dict`, which anybody may have written."""
+        """From `to_dict`. The data are untrusted."""
         signature = _native.SlotSignature.from_json(json.dumps(data["signature"]))
         if signature.scheme != scheme:
             raise ValueError(f"the scheme is {scheme}, the signature's {signature.scheme}")
         shapes = SlotShapes.of(data["shapes"], signature.name, signature.slots, signature.plaintext_modulus)
         if (set(shapes.inputs), set(shapes.outputs)) != (set(signature.inputs), set(signature.outputs)):
-            raise ValueError("the types are not those of the program's inputs and outputs")
+            raise ValueError("the types differ from those of the program's inputs and outputs")
         for own in data["signature"]["inputs"]:
             encoding = own["encoding"]
             if scheme == "ckks" and shapes.inputs[own["name"]].bound != encoding["ckks"]["magnitude"]:
-                raise ValueError("the program is planned for inputs of other sizes")
+                raise ValueError("the program's plan has other bounds of its inputs")
         stated = written(int, data["key_bytes"], "the size of the keys")
         if stated != signature.key_bytes:
-            raise ValueError(f"the keys take {signature.key_bytes} bytes, and {stated} are stated")
+            raise ValueError(f"the keys take {signature.key_bytes} bytes, but {stated} are stated")
         return cls(
             signature, shapes, written(bool, data["public"], "whether inputs may be encrypted with a public key")
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As data: what a specification says beside the program's name and scheme."""
+        """The fields of a specification except the program's name and scheme."""
         return {
             "signature": json.loads(self.signature.to_json()),
             "shapes": self.shapes.to_dict(),
@@ -86,42 +86,42 @@ class SlotContext(Context):
 
     @property
     def security_bits(self) -> float:
-        """Bits of security of the parameter set; 0 if none are known."""
+        """Bits of security of the parameter set; 0 if unknown."""
         return float(self.parameters.to_dict()["security_bits"])
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of the switching keys that the program asks for."""
+        """Bytes of the program's switching keys."""
         return self.signature.key_bytes
 
     def generate(self) -> _native.SlotClient:
-        """A fresh secret key, from the operating system's randomness; refused if the keys that follow would not fit the memory."""
+        """Generates a secret key from the operating system's randomness. Fails if the switching keys would not fit the memory."""
         self.expect_memory(self.key_bytes + self._ring_bytes)
         return _native.SlotClient.generate(self.signature)
 
     def server_key(self, client: _native.SlotClient, progress: ProgressHook | None = None) -> _native.SlotServer:
-        """The switching keys that the program asks for; refused if they would not fit the memory."""
+        """Generates the program's switching keys. Fails if they would not fit the memory."""
         self.expect_memory(self.key_bytes + self._ring_bytes)
         return client.server(self.signature, progress)
 
     def evaluation_key(self, client: _native.SlotClient, progress: ProgressHook | None = None) -> bytes:
-        """The file of these keys; refused if making it would not fit the memory."""
+        """The file of the switching keys. Fails if making it would not fit the memory."""
         self.expect_memory(2 * self.key_bytes + self._ring_bytes)
         return content(self.server_key(client, progress).save())
 
     @property
     def _ring_bytes(self) -> int:
-        """Bytes of the ring's tables and of the polynomials that a key is made of: six words a coefficient and limb, as measured."""
+        """Bytes of the ring's tables and of key generation's polynomials: six words per coefficient and limb, measured."""
         figures = self.parameters.to_dict()
         return 6 * 8 * int(figures["ring_degree"]) * int(figures["limbs"] + figures["special_limbs"])
 
     def encrypt_to(
         self, public: _native.SlotPublicKey, name: str, values: Native, path: Path | None = None
     ) -> bytes | None:
-        """The file of an input that somebody else encrypts, written to `path`, or returned without it."""
+        """Encrypts one input with a public key to the file `path`; returns the bytes if there is no path."""
         if not self.public:
             raise InputError(
-                f"{self.signature.name} is not planned for inputs of a public key, which have more noise; make the specification with "
+                f"{self.signature.name} is not planned for the larger noise of public-key inputs; make the specification with "
                 "public=True"
             )
         return public.encrypt_to(self.signature, name, values, path)
@@ -132,11 +132,11 @@ class SlotContext(Context):
         values: Values,
         server: _native.SlotServer,  # noqa: ARG002 - nothing is to be unpacked
     ) -> _native.SlotCiphertexts:
-        """Inputs, encrypted with a public key."""
+        """Encrypts inputs with a public key."""
         return public.encrypt(self.signature, values)
 
     def decrypt(self, client: _native.SlotClient, results: _native.SlotCiphertexts) -> Values:
-        """The outputs' slots. What no execution of the program leaves is refused."""
+        """Decrypts the outputs' slots. Fails if a value exceeds every bound of the program."""
         return client.decrypt(self.signature, results, self.real_outputs)
 
     @property
@@ -151,34 +151,34 @@ class SlotContext(Context):
         outputs: bool,
         server: _native.SlotServer | None = None,  # noqa: ARG002 - nothing is to be unpacked
     ) -> _native.SlotCiphertexts:
-        """The inputs, or the outputs, that are in files."""
+        """Reads inputs or outputs from files."""
         return _native.SlotCiphertexts.load(self.signature, outputs, sources)
 
     def write(
         self, ciphertexts: _native.SlotCiphertexts, name: str, path: Path | None = None, *, outputs: bool
     ) -> bytes | None:
-        """The file of one of them, written to `path`, or returned without it."""
+        """Writes one ciphertext to the file `path`; returns the bytes if there is no path."""
         return ciphertexts.save(self.signature, outputs, name, path)
 
 
 @dataclass(frozen=True, repr=False)
 class SlotPlan(Plan):
-    """A program of CKKS or BGV, the parameter set that carries it, and what running it takes."""
+    """A program of CKKS or BGV, its parameter set, and the cost of a run."""
 
     program: SlotProgram
     native: _native.SlotPlan = field(repr=False)
     facts: SlotFacts = field(repr=False)
     measure: bool = False
-    """Whether the value of every operation is kept, so that its error can be measured."""
+    """Whether execution keeps the value of every operation, to measure its error."""
     public: bool = False
-    """Whether inputs are encrypted with the client's public key, which leaves more noise."""
+    """Whether inputs may be encrypted with the client's public key, which adds noise."""
     machine: Machine | None = field(default=None, repr=False)
 
     @classmethod
     def make(cls, program: SlotProgram, options: PlanOptions) -> SlotPlan:
-        """Chooses or checks the parameter set, places rescalings, and lowers; under 128 bits of security with a warning.
+        """Chooses or checks the parameter set, places rescalings, and lowers; warns below 128 bits of security.
 
-        With a machine, the program is lowered as that wants it, in its words.
+        With a machine, the compiler lowers for that machine's word size and operations.
         """
         asked = chosen(options.parameters)
         own = isinstance(asked, SlotParameters)
@@ -209,7 +209,7 @@ class SlotPlan(Plan):
 
     @cached_property
     def context(self) -> SlotContext:
-        """What its client does with it."""
+        """The client's operations."""
         return SlotContext(self.native.signature(), self.program.shapes, self.public)
 
     @property
@@ -224,12 +224,12 @@ class SlotPlan(Plan):
 
     @property
     def log2_failure(self) -> float:
-        """log2 of the probability that a bound is passed: of BGV, that it fails."""
+        """log2 of the probability that an error exceeds its bound; BGV fails then."""
         return float(self.facts["log2_failure"])
 
     @property
     def key_switch(self) -> Report | None:
-        """Its key switch on the machine that it is for, and what the compiler estimated of the others."""
+        """The key switch on its machine, and the compiler's estimates of the alternatives."""
         facts = self.facts["key_switch"]
         return None if facts is None else Report("key switch", facts)
 
@@ -237,22 +237,22 @@ class SlotPlan(Plan):
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the server takes: keys and ciphertexts."""
+        """Bytes of the server's keys and ciphertexts."""
         return int(self.facts["memory_bytes"])
 
     @property
     def key_bytes(self) -> int:
-        """What of that is a client's keys."""
+        """Bytes of the switching keys."""
         return int(self.facts["key_bytes"])
 
     @property
     def key_text(self) -> str:
-        """What of that is keys, in words."""
+        """The keys' part of the memory, in words."""
         return f"{bytes_text(self.key_bytes)} for {len(self.facts['keys'])} switching keys"
 
     @property
     def work(self) -> dict[str, int]:
-        """How many operations an execution has."""
+        """Number of operations per execution."""
         return {"operations": len(self.facts["nodes"])}
 
     @property
@@ -273,7 +273,7 @@ class SlotPlan(Plan):
         }
 
     def needs_of_card(self) -> dict[str, Any] | None:
-        """What an execution takes of a graphics card: bytes, launches, and an estimate of its least time; none if its kernels do not serve the program."""
+        """An execution's needs on a graphics card: bytes, launches and estimated least time; `None` if the kernels do not support the program."""
         needs = self.native.needs_of_card()
         if needs is None:
             return None
@@ -281,15 +281,15 @@ class SlotPlan(Plan):
         return {"card": name, **counts, "least_seconds": seconds}
 
     def processor_seconds(self) -> float:
-        """Processor time that an execution takes here."""
+        """Estimated processor seconds of an execution on this computer."""
         return self.native.execution_seconds()
 
     def client_seconds(self) -> ClientSeconds:
-        """Processor time of what its client does here."""
+        """Estimated processor seconds of the client's steps on this computer."""
         return ClientSeconds(*self.native.client_seconds())
 
     def operation_counts(self) -> list[dict[str, Any]]:
-        """The homomorphic operations by kind and limbs: a product's before its rescaling."""
+        """The homomorphic operations by kind and limbs: products count before their rescaling."""
         counts: dict[tuple[str, int], int] = {}
         for node in self.facts["nodes"]:
             key = (node["op"], node["limbs"])
@@ -297,12 +297,12 @@ class SlotPlan(Plan):
         return [{"operation": op, "limbs": limbs, "count": count} for (op, limbs), count in counts.items()]
 
     def check_flood(self, flood: float | None) -> None:
-        """Refuses noise that is none, and noise for a scheme whose decryptions are exact."""
+        """Refuses noise outside the supported range, and any noise for BGV, which decrypts exactly."""
         if flood is None:
             return
         if self.program.scheme != "ckks":
-            raise InputError(f"flood={flood!r} hides the noise of CKKS; what BGV decrypts has none in it: leave it out")
-        # A unit of a decrypted polynomial, in a slot: of every output's.
+            raise InputError(f"flood={flood!r} hides the noise of CKKS; BGV decrypts exactly: leave it out")
+        # One unit of a decrypted polynomial's coefficients, as a slot, for each output's scale.
         scales = [2 ** node["scale_log2"] for node in self.facts["nodes"] if node["op"] == "output"]
         least, most = (sqrt(2 * self.program.slots) / scale for scale in (min(scales), max(scales)))
         most *= MOST_FLOOD
@@ -313,18 +313,18 @@ class SlotPlan(Plan):
             )
 
     def expect_place(self, on: str) -> None:
-        """Fails if `on` is this computer's "gpu", and it has none that runs the program."""
+        """Fails if `on` is "gpu" and this computer has no card that can run the program."""
         if on == "gpu":
             gpu.card_for_slots(self.native)
 
     def expect_keys(self, server: _native.SlotServer) -> None:
-        """Fails if a server's keys lack one that the program asks for."""
+        """Fails if the server lacks a key that the program needs."""
         server.expect_keys(self.native)
 
     # -- running --------------------------------------------------------------------------------------------------
 
     def evaluate(self, inputs: Values) -> Expected:
-        """What it gives in the clear. Inputs whose values leave no room, or an interval, are refused."""
+        """The outputs in the clear. Refuses inputs whose values exceed the modulus or an approximation's interval."""
         _, magnitudes = self.native.evaluate(inputs, self.program.mapped)
         return Expected(self.program.reference_values(inputs), magnitudes)
 
@@ -336,21 +336,21 @@ class SlotPlan(Plan):
         threads: int,
         progress: ProgressHook | None,
     ) -> _native.SlotCiphertexts:
-        """Executes on this computer: on "cpu" with so many threads, on its "gpu", or by the "interpreter", operation by operation."""
+        """Executes on this computer: on "cpu" with `threads` threads, on its "gpu", or with the "interpreter", operation by operation."""
         if on == "gpu":
             return server.execute_on_gpu(self.native, ciphertexts, progress)[0]
         return server.execute(self.native, ciphertexts, None if on == "interpreter" else threads, progress)
 
     def hidden(self, server: _native.SlotServer, results: _native.SlotCiphertexts) -> _native.SlotCiphertexts:  # noqa: ARG002 - nothing hides them
-        """The results as they are: an answer of CKKS or BGV shows its noise to its client."""
+        """The unchanged results: CKKS and BGV have no circuit privacy here."""
         return results
 
     def decrypt(
         self, client: _native.SlotClient, results: _native.SlotCiphertexts, flood: float | None = None
     ) -> Values:
-        """The outputs; with `flood` as others may see them, with noise of that deviation in every slot, and a warning."""
+        """Decrypts the outputs. With `flood`, adds noise of that deviation to every slot, for publication, and warns."""
         if flood is None:
-            # What is measured may be anything: the first operation beyond its bound is then named.
+            # A measured run may decrypt to any value: the result then names the first operation above its bound.
             real = None if self.measure else self.context.real_outputs
             return client.decrypt(self.signature, results, real)
         found, notices = client.decrypt_to_share(self.signature, results, self.context.real_outputs, flood)
@@ -359,49 +359,49 @@ class SlotPlan(Plan):
         return found
 
     def _hides(self, flood: float) -> str:
-        """How well noise of that deviation hides what the encryption leaves in a result, by its bound for any inputs."""
+        """How well noise of that deviation hides the encryption's error, according to its bound for any inputs."""
         if flood == 0:
             return ""
-        # k decryptions and κ bits take a deviation of √(12 k)·2^(κ/2) norms of the error polynomial in a coefficient; the norm is no larger than the largest
-        # slot.
+        # k decryptions with κ bits need a deviation of √(12 k)·2^(κ/2) norms of the error polynomial per coefficient; the norm is at most the largest
+        # slot. (Li, Micciancio, Schultz, Sorrell, CRYPTO 2022)
         coefficient = flood / sqrt(2 * self.program.slots)
         largest_bound = max(self.bounds().values())
         if largest_bound == 0:
-            return "; by the bound of its error there is nothing to hide"
+            return "; its error bound is 0, so there is nothing to hide"
         bits = max(0.0, 2 * log2(coefficient / (sqrt(12) * largest_bound)))
-        return f"; by the bound of its error, {largest_bound:.1e}, one of them is hidden to {bits:.0f} bits of statistical security"
+        return f"; by the bound of its error, {largest_bound:.1e}, it hides one decryption with {bits:.0f} bits of statistical security"
 
     # -- comparing ------------------------------------------------------------------------------------------------
 
     def errors(self, found: Values, expected: Values) -> dict[str, float]:
-        """By output: the largest error of its own slots, not of those behind its end; with BGV, the number of wrong ones."""
+        """The largest error of each output's slots, without padding; with BGV, the number of wrong slots."""
         kinds = self.program.outputs.items()
         return {name: _error(found[name], expected[name], None if kind.scalar else kind.length) for name, kind in kinds}
 
     def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:
-        """By output: what its error stays within, noise for others included; with BGV, 0."""
+        """Error bound by output, including flooding noise; 0 for BGV."""
         nodes = self.facts["nodes"] if expected is None else self._nodes_for(expected)[1]
         return self._bounds_of(nodes, flood)
 
     def _nodes_for(self, expected: Expected) -> tuple[str, list[SlotNode]]:
-        """The operations with their bounds, and what these are of: "any inputs", or "these inputs" where those bounds say nothing of an output."""
+        """The operations with their bounds, and the bounds' validity: "any inputs", or "these inputs" if the former are uninformative."""
         nodes: list[SlotNode] = [node.copy() for node in self.facts["nodes"]]
         limits = self.bounds()
         if self.program.scheme != "ckks" or all(limits[name] < _largest(expected.values[name]) for name in limits):
             return "any inputs", nodes
         here = self.native.bounds(expected.magnitudes)
         for node in nodes:
-            # Values beyond the largest float give NaN: no finite bound holds.
+            # Values above the largest float give NaN, which no finite bound covers.
             bound = here[node["node"]]
             node["bound"] = inf if isnan(bound) else bound
         return "these inputs", nodes
 
     def _bounds_of(self, nodes: Sequence[SlotNode], flood: float | None) -> dict[str, float]:
-        """The bounds of the outputs, which are the last nodes of a program, in order; and what noise for others stays under in every slot
-        but for a probability of 2^-40."""
+        """The bounds of the outputs, which are the last nodes of a program, in order, plus a bound of the flooding noise in every slot
+        that holds except with probability 2^-40."""
         noise = (flood or 0.0) * sqrt((40 + log2(self.program.slots)) * log(2))
         known = [node.get("bound", 0.0) for node in nodes if node["op"] == "output"]
-        # Beyond the largest number there is none to be told.
+        # The facts have no bound above the largest float.
         limits = [inf if bound is None else bound + noise for bound in known]
         return dict(zip(self.program.outputs, limits, strict=True))
 
@@ -411,7 +411,7 @@ class SlotPlan(Plan):
         return 2.0**-48 * max(sizes, default=0.0)
 
     def result(self, done: Execution) -> SlotResult:
-        """An execution, compared with what it should give."""
+        """Compares an execution with the expected outputs."""
         program, client, expected = self.program, done.keys.client, done.expected
         bound_for, nodes = self._nodes_for(expected)
         if self.measure:
@@ -436,22 +436,22 @@ class SlotPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SlotResult(RunResult):
-    """What an execution of CKKS or BGV gave."""
+    """The result of an execution with CKKS or BGV."""
 
     plan: SlotPlan
     distance: dict[str, float]
-    """By output: the largest distance of a slot from what the true functions give, in place of the polynomials that approximate them; nothing if
+    """The largest distance of a slot from the result of the true functions, which polynomials approximate, by output; empty if
     the program approximates none."""
     bound_for: str
-    """What the bounds are of: "any inputs" within their types, or, where those bounds say nothing, "these inputs"."""
+    """Validity of the bounds: "any inputs" within their types or, if those bounds are uninformative, "these inputs"."""
     reference: str
-    """What `expected` is computed from: the "function" as it is written, or the "program" itself where it was read from a text."""
+    """Source of `expected`: the Python "function", or the "program" itself if it was read from a text."""
     nodes: list[SlotNode]
-    """Every operation: place, level, scale, bound of its error, and the measured error where that was asked for."""
+    """Every operation: place, level, scale, bound of its error, and the measured error if measured."""
 
     @property
     def first_beyond(self) -> SlotNode | None:
-        """The first operation whose measured error is beyond its bound."""
+        """The first operation whose measured error exceeds its bound."""
         return next((node for node in self.nodes if node.get("measured", 0.0) > node.get("bound", 0.0)), None)
 
     @property
@@ -467,7 +467,10 @@ class SlotResult(RunResult):
             "reference": self.reference,
             "public_key": self.plan.public,
             "operations": [
-                {name: told(value) if name in ("bound", "measured") else value for name, value in node.items()}
+                {
+                    name: finite_or_none(value) if name in ("bound", "measured") else value
+                    for name, value in node.items()
+                }
                 for node in self.nodes
             ],
             "key_switch": self.plan.facts["key_switch"],
@@ -475,12 +478,8 @@ class SlotResult(RunResult):
 
 
 def _too_weak(found: Mapping[str, Any], bits: float, named: bool, by_default: bool) -> str:
-    """Why a set of so few bits is refused, and what to do."""
-    has = (
-        f"{security_text(found['security_bits'])} bits of security"
-        if found["security_bits"]
-        else "no security that is known of"
-    )
+    """Why a set of this security is refused, with a remedy."""
+    has = f"{security_text(found['security_bits'])} bits of security" if found["security_bits"] else "no known security"
     figures = f"logQP {found['log2_q'] + found['log2_p']:.0f} at degree {found['ring_degree']}"
     known = f"parameter set {found['name']} has {has} ({found['security_source']}; {figures})"
     if by_default:
@@ -490,11 +489,11 @@ def _too_weak(found: Mapping[str, Any], bits: float, named: bool, by_default: bo
             f"for experiments with security={least} (--security {least})"
         )
     other = ", or none" if named else ""
-    return f"{known}, but {bits:.0f} are asked for; name a set with a larger degree{other}, or ask for fewer"
+    return f"{known}, but {bits:.0f} are required; name a set with a larger degree{other}, or require fewer"
 
 
 def _error(found: Native, expected: Native, slots: int | None) -> float:
-    """The largest error of so many slots, or of all; with BGV, the number of wrong ones."""
+    """The largest error of the first `slots` slots, or of all; with BGV, the number of wrong slots."""
     a, b = numbers(found)[:slots], numbers(expected)[:slots]
     return float(np.abs(a - b).max()) if isinstance(found, tuple) else float((a != b).sum())
 

@@ -1,11 +1,11 @@
-"""Clients and servers: who has which key, and what goes between them, for elements and slots alike.
+"""Clients and servers: separate holders of secret and evaluation keys, and the messages between them, for all schemes.
 
-    spec = pf.Specification.of(program)          # whoever serves the program makes it, and gives it away
-    client = pf.Client(spec)                     # keys that nobody else has
+    spec = pf.Specification.of(program)          # the server's operator publishes it
+    client = pf.Client(spec)                     # with its own secret key
     server = pf.Server(program, client.evaluation_key)
     client.decrypt(server.execute(client.encrypt({"x": 3})))
 
-Everything that goes between them has `to_bytes` and `from_bytes`, `save` and `load`.
+All messages have `to_bytes` and `from_bytes`, `save` and `load`.
 """
 
 from __future__ import annotations
@@ -49,75 +49,77 @@ if TYPE_CHECKING:
     from .progress import ProgressHook
 
 LOG = logging.getLogger("polyfabric.server")
-"""One record an execution: `program`, `seconds`, `bytes_in` and `bytes_out` are its attributes."""
+"""One record per execution, with attributes `program`, `seconds`, `bytes_in` and `bytes_out`."""
 
 NAME = re.compile(r"[A-Za-z0-9_.+-]{1,256}")
-"""What an input or an output may be called, as in any program: the name of a file everywhere."""
+"""Valid names of inputs and outputs, which are file names too."""
 
 
 @dataclass(frozen=True)
 class Ciphertexts:
-    """The encrypted inputs of one execution, or its outputs: by name, the bytes of a file each."""
+    """The encrypted inputs or outputs of one execution: file contents by name."""
 
     parts: dict[str, bytes] = field(repr=False)
     ending: str
-    """ ".in.ct" of inputs, ".out.ct" of outputs."""
+    """ ".in.ct" for inputs, ".out.ct" for outputs."""
 
     def __post_init__(self) -> None:
-        """Refuses names that no program has, since they become names of files, and bytes that are no ciphertexts."""
+        """Rejects invalid names, since they become file names, and bytes that are not ciphertexts."""
         wrong = next((name for name in self.parts if not NAME.fullmatch(name)), None)
         if wrong is not None:
             raise FileError(
-                f"the ciphertexts: {wrong[:64]!r} is no name of an input or an output, which has letters, digits and _ - + . alone; "
-                "send what to_bytes() gives"
+                f"the ciphertexts: {wrong[:64]!r} is not a valid name, which has only letters, digits and _ - + .; "
+                "send the result of to_bytes()"
             )
         for name, data in self.parts.items():
-            expect_kind(data, f"the ciphertexts {name!r}", CIPHERTEXT_KINDS, "send what to_bytes() gives")
+            expect_kind(data, f"the ciphertexts {name!r}", CIPHERTEXT_KINDS, "send the result of to_bytes()")
 
     def __repr__(self) -> str:
         what = "inputs" if self.ending == ".in.ct" else "outputs"
         return f"<encrypted {what} {', '.join(self.parts)}: {sum(map(len, self.parts.values()))} bytes>"
 
     def to_bytes(self) -> bytes:
-        """All of them: a zip archive of their files, stored."""
+        """All of them as a zip archive, stored without compression."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
             for name, data in self.parts.items():
-                # With no time of day: that of a client's clock would tell its server where the client is.
+                # Without timestamps, which would reveal the client's time zone.
                 archive.writestr(zipfile.ZipInfo(name + self.ending), data)
         return buffer.getvalue()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Ciphertexts:
-        """From what `to_bytes` gave."""
+        """Parses the result of `to_bytes`."""
         try:
             with zipfile.ZipFile(io.BytesIO(bytes_of(data, "the ciphertexts"))) as archive:
                 entries = archive.infolist()
-                # An entry that is compressed, or two that share bytes, could be far larger than what came.
+                # Compressed entries, or entries that share bytes, could expand far beyond the received size.
                 stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
                 if not stored or sum(entry.file_size for entry in entries) > len(data):
-                    raise FileError("the ciphertexts: their archive is compressed; send what to_bytes() gives")
+                    raise FileError("the ciphertexts: their archive is compressed; send the result of to_bytes()")
                 behind = len(data) - _archive_bytes(entries)
                 if behind and len(data) < zipfile.ZIP64_LIMIT:
                     raise FileError(
-                        f"the ciphertexts: {behind:,} bytes in their archive are of none; send what to_bytes() gives"
+                        f"the ciphertexts: {behind:,} bytes of their archive belong to no entry; send the result of to_bytes()"
                     )
                 files = {entry.filename: archive.read(entry) for entry in entries}
                 if len(files) < len(entries):
-                    raise FileError("the ciphertexts: two of them have one name; send what to_bytes() gives")
+                    raise FileError("the ciphertexts: two of them have one name; send the result of to_bytes()")
         except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, RuntimeError, ValueError) as problem:
-            raise FileError(f"the ciphertexts: no archive of them ({problem}); send what to_bytes() gives") from None
+            raise FileError(
+                f"the ciphertexts: not an archive of ciphertexts ({problem}); send the result of to_bytes()"
+            ) from None
         return cls._of(files, "the ciphertexts")
 
     def save(self, folder: str | Path) -> None:
-        """Writes each to a file of `folder`, `NAME.in.ct` or `NAME.out.ct`, as the steps of the command line do; all or none."""
+        """Writes `NAME.in.ct` or `NAME.out.ct` files to `folder`, as the command line does; all or none."""
         write_together(
             folder, {name + self.ending: partial(write_bytes, data=data) for name, data in self.parts.items()}
         )
 
     @classmethod
     def load(cls, folder: str | Path, *, outputs: bool = False) -> Ciphertexts:
-        """All inputs that are in `folder`, or all `outputs`."""
+        """Loads all inputs, or all `outputs`, in `folder`."""
         ending, other = (".out.ct", ".in.ct") if outputs else (".in.ct", ".out.ct")
         place = path_of(folder)
         files = {path.name: read_bytes(path) for path in sorted(place.glob(f"*{ending}"))}
@@ -127,14 +129,14 @@ class Ciphertexts:
         return cls._of(files, str(folder))
 
     def __or__(self, other: Ciphertexts) -> Ciphertexts:
-        """Inputs of two who encrypted some each, as one request."""
+        """Combines inputs encrypted by two parties into one request."""
         if not isinstance(other, Ciphertexts):
             return NotImplemented
         twice = sorted(set(self.parts) & set(other.parts))
         if self.ending != ".in.ct" or other.ending != ".in.ct" or twice:
             raise InputError(
                 f"{self} and {other} are not the inputs of one request"
-                + (f": both have {twice[0]!r}; let one encrypt it" if twice else "; give what was encrypted")
+                + (f": both have {twice[0]!r}; encrypt it once" if twice else "; combine results of encrypt()")
             )
         return Ciphertexts({**self.parts, **other.parts}, self.ending)
 
@@ -149,12 +151,12 @@ class Ciphertexts:
 
 @dataclass(frozen=True)
 class EvaluationKey:
-    """What a server needs to execute for one client, and no more: it decrypts nothing."""
+    """Keys that a server needs to execute for one client; they decrypt nothing."""
 
     data: bytes
 
     def __post_init__(self) -> None:
-        """Refuses another file's bytes, a secret key's above all, before they are sent."""
+        """Rejects other files' bytes, especially secret keys, before they are sent."""
         expect_kind(
             self.data, "the evaluation key", EVALUATION_KINDS, "give client.evaluation_key.to_bytes(), or a server.key"
         )
@@ -168,27 +170,27 @@ class EvaluationKey:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> EvaluationKey:
-        """From what `to_bytes` gave. A server checks the rest of it."""
+        """Parses the result of `to_bytes`; the server checks its content."""
         return cls(bytes_of(data, "the evaluation key"))
 
     def save(self, path: str | Path) -> None:
-        """Writes it, whole or not at all."""
+        """Writes the file atomically."""
         write_bytes(path_of(path), self.data)
 
     @classmethod
     def load(cls, path: str | Path) -> EvaluationKey:
-        """From a `server.key`."""
+        """Loads a `server.key`."""
         return cls(read_bytes(path_of(path)))
 
 
 @dataclass(frozen=True)
 class PublicKey:
-    """What anybody encrypts with for one client, and decrypts nothing."""
+    """A key with which anybody encrypts for one client; it decrypts nothing."""
 
     data: bytes
 
     def __post_init__(self) -> None:
-        """Refuses another file's bytes, a secret key's above all, before they are given away."""
+        """Rejects other files' bytes, especially secret keys, before they are published."""
         expect_kind(self.data, "the public key", PUBLIC_KINDS, "give client.public_key.to_bytes(), or a public.key")
 
     def __repr__(self) -> str:
@@ -200,21 +202,21 @@ class PublicKey:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PublicKey:
-        """From what `to_bytes` gave. An encryptor checks the rest of it."""
+        """Parses the result of `to_bytes`; the encryptor checks its content."""
         return cls(bytes_of(data, "the public key"))
 
     def save(self, path: str | Path) -> None:
-        """Writes it, whole or not at all."""
+        """Writes the file atomically."""
         write_bytes(path_of(path), self.data)
 
     @classmethod
     def load(cls, path: str | Path) -> PublicKey:
-        """From a `public.key`."""
+        """Loads a `public.key`."""
         return cls(read_bytes(path_of(path)))
 
 
 class Client:
-    """Who encrypts and decrypts: has a specification and a secret key, and needs no program."""
+    """Encrypts inputs and decrypts outputs, with a secret key and a specification; needs no program."""
 
     def __init__(
         self,
@@ -223,15 +225,15 @@ class Client:
         security: float = STANDARD_SECURITY,
         max_key_bytes: int = LARGEST_KEY,
     ) -> None:
-        """With a fresh key, from the operating system's randomness. A specification is somebody else's: one whose parameter set has less than
-        `security` bits, or whose evaluation key takes more than `max_key_bytes`, is refused."""
+        """Generates a key with the operating system's randomness. Specifications come from others: one with less than `security` bits, or with
+        an evaluation key of more than `max_key_bytes`, is rejected."""
         self._begin(specification, security, max_key_bytes)
         self._key = self._context.generate()
 
     def _begin(self, specification: Specification, security: float, max_key_bytes: int) -> None:
         if not isinstance(specification, Specification):
             raise InputError(
-                f"a client is made of a specification, not of {type(specification).__name__}; give pf.Specification.of(program), "
+                f"a client needs a specification, not a {type(specification).__name__}; give pf.Specification.of(program), "
                 "or its file by pf.Specification.load"
             )
         self.specification = specification
@@ -250,7 +252,7 @@ class Client:
 
     @property
     def evaluation_key(self) -> EvaluationKey:
-        """What its server needs: made once, and given away."""
+        """The server's keys, generated once."""
         return self.make_evaluation_key()
 
     def make_evaluation_key(self, progress: ProgressHook | None = None) -> EvaluationKey:
@@ -262,12 +264,12 @@ class Client:
 
     @property
     def public_key(self) -> PublicKey:
-        """What others encrypt with for this client, where the specification was made with `public=True`: a fresh one each time, of the same secret key."""
+        """A fresh public key of the same secret key; the specification needs `public=True`."""
         return PublicKey(content(public_key_of(self._key).save()))
 
     def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
-        """Inputs by name, encrypted: what is sent to the server. Where others encrypt some of them (a specification made with `public=True`), this
-        client's own, as they do theirs: `ours | theirs`."""
+        """Encrypts inputs by name for the server. With a specification made with `public=True`, a subset is allowed; combine it with the others'
+        inputs: `ours | theirs`."""
         context = self._context
         flat = context.shapes.flatten(inputs, partly=context.public)
         if len(flat) < len(context.shapes.inputs):
@@ -277,18 +279,18 @@ class Client:
         return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, ".in.ct")
 
     def decrypt(self, answer: Ciphertexts) -> dict[str, Any]:
-        """The values of an answer. What no execution of the program leaves is refused."""
+        """Decrypts an answer; rejects values that no execution of the program produces."""
         if not isinstance(answer, Ciphertexts):
             raise InputError(
                 f"an answer is {type(answer).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
             )
         if answer.ending != ".out.ct":
-            raise InputError("these are the inputs of a program; give what the server answered")
+            raise InputError("these are a program's inputs; give the server's answer")
         results = self._context.read(dict(answer.parts), outputs=True)
         return dict(self._context.shapes.shaped(self._context.decrypt(self._key, results)))
 
     def to_bytes(self) -> bytes:
-        """Its secret key: whoever has it reads everything."""
+        """The secret key, which decrypts everything."""
         return content(self._key.save())
 
     @classmethod
@@ -300,21 +302,19 @@ class Client:
         security: float = STANDARD_SECURITY,
         max_key_bytes: int = LARGEST_KEY,
     ) -> Client:
-        """The client of a secret key that `to_bytes` gave."""
+        """The client with a secret key from `to_bytes`."""
         return cls._of(specification, bytes_of(data, "the secret key"), security, max_key_bytes)
 
     def save(self, path: str | Path) -> None:
-        """Writes its secret key, readable by its owner alone; whole or not at all. A file that has something else is not replaced."""
+        """Writes the secret key atomically, readable only by its owner. Does not replace other files."""
         file = path_of(path)
         if file.is_dir() or not file.exists():
             write_new(file, self._key.save)
             return
         own = self.to_bytes()
         if file.is_file() and (file.stat().st_size != len(own) or read_bytes(file) != own):
-            raise FileError(
-                f"{file}: there is another key, or another file, which this key would replace; name another path"
-            )
-        # A device or a pipe is refused there.
+            raise FileError(f"{file}: another key or file exists here and would be replaced; name another path")
+        # Rejects a device or a pipe.
         self._key.save(file)
 
     @classmethod
@@ -326,7 +326,7 @@ class Client:
         security: float = STANDARD_SECURITY,
         max_key_bytes: int = LARGEST_KEY,
     ) -> Client:
-        """The client of a `client.key`."""
+        """The client with a `client.key`."""
         return cls._of(specification, path_of(path), security, max_key_bytes)
 
     @classmethod
@@ -339,15 +339,15 @@ class Client:
 
 
 class Encryptor:
-    """Who encrypts for somebody else's client: has a specification and that client's public key, and decrypts nothing."""
+    """Encrypts for another party's client, with a specification and that client's public key; decrypts nothing."""
 
     def __init__(
         self, specification: Specification, public_key: PublicKey, *, security: float = STANDARD_SECURITY
     ) -> None:
-        """A specification whose parameter set has less than `security` bits is refused."""
+        """Rejects a specification whose parameter set has less than `security` bits."""
         if not isinstance(specification, Specification) or not isinstance(public_key, PublicKey):
             raise InputError(
-                f"an encryptor is made of a specification and a public key, not of {type(specification).__name__} and "
+                f"an encryptor needs a specification and a public key, not {type(specification).__name__} and "
                 f"{type(public_key).__name__}; take client.public_key, or pf.PublicKey.load(path)"
             )
         specification.expect_security(security)
@@ -363,14 +363,14 @@ class Encryptor:
         return f"<encryptor for {self.specification.program_name}, with {self.specification.scheme.upper()}>"
 
     def encrypt(self, inputs: Mapping[str, Any]) -> Ciphertexts:
-        """Inputs by name, encrypted: all of them, or some. Those of several who encrypt make one request, `ours | theirs`."""
+        """Encrypts inputs by name, all or a subset. Combine several parties' inputs to one request: `ours | theirs`."""
         flat = self._context.shapes.flatten(inputs, partly=True)
         parts = {name: content(self._context.encrypt_to(self._key, name, values)) for name, values in flat.items()}
         return Ciphertexts(parts, ".in.ct")
 
 
 class Server:
-    """Who executes a program for one client: has the program and that client's evaluation key, and no other key."""
+    """Executes a program for one client, with the program and that client's evaluation key."""
 
     def __init__(
         self,
@@ -382,13 +382,13 @@ class Server:
         circuit_privacy: float | None = None,
         public: bool = False,
     ) -> None:
-        """`parameters`, `circuit_privacy` and `public` are those of the client's specification (`Specification.of`): a key of another set, or with other
-        switching keys, is refused before more than its header is read. With `circuit_privacy`, of TFHE, answers hide with so many bits how they
-        were computed; with `public`, inputs may be encrypted with a public key."""
+        """`parameters`, `circuit_privacy` and `public` must equal those of the client's specification (`Specification.of`). A key of another set,
+        or with other switching keys, is rejected after reading only its header. With `circuit_privacy` (TFHE), answers hide their computation
+        with that many bits; with `public`, inputs may be encrypted with a public key."""
         expect_traced(program)
         if not isinstance(evaluation_key, EvaluationKey):
             raise InputError(
-                f"a server is given an evaluation key, not {type(evaluation_key).__name__}; take client.evaluation_key, or "
+                f"a server needs an evaluation key, not a {type(evaluation_key).__name__}; use client.evaluation_key, or "
                 "pf.EvaluationKey.load(path)"
             )
         planned = served(program, parameters, circuit_privacy=circuit_privacy, public=public)
@@ -396,7 +396,7 @@ class Server:
 
     @classmethod
     def _of(cls, planned: Plan, evaluation_key: EvaluationKey, threads: int | None) -> Server:
-        """One of many that execute one plan, as `KeyStore` has them."""
+        """A server for an existing plan, as `KeyStore` uses for many clients."""
         made = cls.__new__(cls)
         made._begin(planned, evaluation_key, threads)
         return made
@@ -409,8 +409,8 @@ class Server:
             self._key = load_server_key(planned.program.scheme, evaluation_key.data, expected=planned.context)
         except ParameterError as refused:
             raise ParameterError(
-                f"{self.program.name}: {refused}. A server takes keys for the specification that is made with its own parameters, circuit_privacy "
-                "and public; give it the same, or bring the key of a client of that specification"
+                f"{self.program.name}: {refused}. The server's parameters, circuit_privacy and public must equal those of the client's "
+                "specification; give it the same, or use a key for its specification"
             ) from None
 
     def __reduce__(self) -> NoReturn:
@@ -423,7 +423,7 @@ class Server:
 
     @property
     def key_bytes(self) -> int:
-        """Memory that the client's keys take here, with what executions have transformed of them."""
+        """Memory of the client's keys, including cached transforms."""
         return int(self._key.bytes) + transformed_bytes(self._key)
 
     def execute(
@@ -431,15 +431,15 @@ class Server:
     ) -> Ciphertexts:
         """Executes on one client's encrypted inputs.
 
-        `progress(stage, done, total)` is called now and then; what it raises ends the execution, and is raised here. `cancel` ends
-        it likewise, once it is set, by a `pf.CancelledError`.
+        `progress(stage, done, total)` is called occasionally; its exceptions cancel the execution and are raised here. Setting `cancel` cancels it
+        too, with a `pf.CancelledError`.
         """
         if not isinstance(request, Ciphertexts):
             raise InputError(
                 f"a request is {type(request).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
             )
         if request.ending != ".in.ct":
-            raise InputError("these are the outputs of a program; give what the client encrypted")
+            raise InputError("these are a program's outputs; give the client's encrypted inputs")
         begin = time.perf_counter()
         context = self._plan.context
         self._plan.check_memory(self.key_bytes)
@@ -460,7 +460,7 @@ class Server:
     def execute_batch(
         self, requests: Sequence[Ciphertexts], *, progress: ProgressHook | None = None, cancel: Event | None = None
     ) -> list[Ciphertexts]:
-        """Executes on each of several requests of the client, in order."""
+        """Executes several requests of the client in order."""
         if not isinstance(requests, Sequence):
             raise InputError(
                 f"requests are {type(requests).__name__}; give a list of pf.Ciphertexts, or one to `execute`"
@@ -469,12 +469,12 @@ class Server:
 
 
 def _archive_bytes(entries: Sequence[zipfile.ZipInfo]) -> int:
-    """Bytes of an archive of these entries, stored, with no others before, between or behind them."""
+    """Size of an archive that stores exactly these entries."""
     return 22 + sum(30 + 46 + 2 * len(entry.filename) + entry.file_size for entry in entries)
 
 
 def expect_traced(program: TracedProgram) -> None:
-    """Refuses what no server executes."""
+    """Rejects anything but a traced program."""
     if not isinstance(program, TracedProgram):
         raise InputError(
             f"a server executes a program, not {shown(program):.80}; give the one that @pf.program(..) made"
@@ -482,11 +482,11 @@ def expect_traced(program: TracedProgram) -> None:
 
 
 def _expect_set(key: ClientKey | AnyPublicKey, specification: Specification, which: str, remedy: str) -> None:
-    """Refuses a key of another parameter set."""
+    """Rejects a key of another parameter set."""
     found, wanted = parameters_of(key), specification.context.parameters
     if found != wanted:
         raise InputError(
-            f"the {which} key is of parameter set {found.name}, the specification asks for {wanted.name}; {remedy}"
+            f"the {which} key belongs to parameter set {found.name}, but the specification needs {wanted.name}; {remedy}"
         )
 
 
@@ -499,7 +499,7 @@ def _watched(progress: ProgressHook | None, cancel: Event | None) -> ProgressHoo
 
     def hook(stage: str, done: int, total: int) -> None:
         if cancel.is_set():
-            raise CancelledError("the execution was cancelled, as it was asked to be; start it again for its result")
+            raise CancelledError("the execution was cancelled by the caller; start it again for its result")
         if progress is not None:
             progress(stage, done, total)
 

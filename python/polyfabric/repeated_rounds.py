@@ -1,7 +1,7 @@
-"""Programs that repeat: rounds one after the other, many of which are alike.
+"""Programs of repeated rounds, most of which share a body.
 
-A body is what rounds have in common. It is lowered, scheduled and held against its program once, from a chip that holds nothing to one that does nothing. The schedule
-of all rounds is a tree of loops over the bodies, and it is checked as one: in its order, each round takes from memory what the one before has stored there.
+A body is lowered, scheduled and audited once; it assumes an empty chip before and an idle chip after. The schedule of all rounds is a tree of
+loops over the bodies and is checked as a whole: each round loads from memory the results that the previous round stored.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from . import _native
     from .machines import Machine
     from .progress import ProgressHook
-    from .schemes.slots import SlotPlan
+    from .schemes.rns import SlotPlan
     from .slot_parameters import SlotParameters
 
 
 @dataclass(frozen=True)
 class Body:
-    """What rounds have in common, from one ciphertext to one."""
+    """The common part of rounds, from one ciphertext to one."""
 
     name: str
     build: Callable[[], SlotProgram] = field(repr=False)
@@ -36,24 +36,24 @@ class Body:
 
 @dataclass(frozen=True)
 class Round:
-    """A round."""
+    """One round."""
 
     body: int
-    """Number of its body."""
+    """Index of its body."""
     rotations: Mapping[int, int] = field(default_factory=dict)
-    """Amounts of rotations, in slots, that it has in the place of its body's: by that."""
+    """Replacements of the body's rotation amounts, in slots."""
 
 
 @dataclass(frozen=True)
 class RoundProgram:
-    """A program as rounds. Public vectors of a round are its own, and no time depends on them."""
+    """A program of rounds. Each round has its own public vectors, which do not affect the time."""
 
     name: str
     bodies: Sequence[Body]
     rounds: Sequence[Round]
 
     def count(self, body: int) -> int:
-        """How many rounds are of that body."""
+        """Number of rounds with that body."""
         return sum(one.body == body for one in self.rounds)
 
 
@@ -66,14 +66,14 @@ class Folded:
     parameters: str
     report: Report
     parts: list[dict[str, Any]]
-    """Of each body its rounds, and of one of these cycles, seconds, events, bytes and joules."""
+    """For each body, its number of rounds and one round's cycles, seconds, events, bytes and joules."""
     facts: list[dict[str, Any]]
-    """Of each body's plan."""
+    """Facts of each body's plan."""
     held_events: int
-    """Events that the schedule holds: those of each body once."""
+    """Stored events; each body's events are stored once."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The report, and of each body its share."""
+        """The report, with each body's share."""
         bodies = []
         for body, part, facts in zip(self.program.bodies, self.parts, self.facts, strict=True):
             switches = sum(use["count"] for use in facts["key_switches"])
@@ -102,7 +102,7 @@ def simulated(
     *,
     security: float | None = 0,
 ) -> Folded:
-    """The schedule of all rounds on a machine. `security` is of `PlanOptions`: bits that the set must have, none without it."""
+    """Schedules all rounds on a machine. `security` is that of `PlanOptions`, by default no minimum."""
     facts: list[dict[str, Any]] = []
     mapper: _native.RoundsMapper | None = None
     steps = len(program.bodies) + 1
@@ -117,7 +117,7 @@ def simulated(
             mapper = machine.native.rounds(program.name, given["name"], log2_degree, rounds, {})
         mapper.body(planned.kernel)
         facts.append(dict(planned.facts))
-        # Of thousands of encoded vectors nothing is needed any more.
+        # Free thousands of encoded vectors.
         del planned
         give_memory_back()
     if mapper is None:
@@ -141,12 +141,12 @@ def simulated(
 
 
 SCALES_ALIKE = 1e-3
-"""How far the logarithms of two scales may be apart that are meant to be one."""
+"""Tolerance of the log2 of scales that must agree."""
 
 
 def _expect_scales(program: RoundProgram, facts: Sequence[Mapping[str, Any]]) -> None:
-    """Refuses rounds that read what the round before gives at another scale. Primes are not quite powers of two, and so are scales: what is left of that
-    is in the round's own constants, of as many operations."""
+    """Rejects rounds whose input scale differs from the previous round's output scale. Primes, and so scales, are not exact powers of two; each
+    round's own constants compensate the difference with the same operations."""
 
     def scales(number: int, op: str) -> list[float]:
         return [node["scale_log2"] for node in facts[number]["nodes"] if node["op"] == op]

@@ -1,4 +1,4 @@
-"""Programs that run: what `@pf.program` makes of a function, and what can be done with it."""
+"""Runnable programs: the classes that `@pf.program` creates, and their methods."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import execution
 from .errors import InputError, shown
 from .execution import place
+from .file_steps import Encrypted, Executed, Steps
 from .files import path_of
 from .keys import CLIENT, PUBLIC, present
 from .language import program as written
@@ -24,7 +25,6 @@ from .machines import load as load_machine
 from .names import suggestion
 from .progress import watched
 from .schemes.options import PlanOptions
-from .stages import Encrypted, Executed, Steps
 
 if TYPE_CHECKING:
     from .keys import Keys
@@ -37,14 +37,14 @@ pass_over(__file__)
 
 
 class Runnable(TracedProgram):
-    """What can be done with a program, on elements or on slots. An option that has no meaning for one of the two is refused with the reason."""
+    """Methods of programs of all schemes. Options without a meaning for a program's scheme raise an error."""
 
     def plan(self, parameters: str | Parameters | None = None, **options: Any) -> Plan:  # noqa: ANN401 - those of `run`
-        """The program planned, with the options of `run` that plan it: the parameter set, its noise, and its kernel program."""
+        """Plans the program, with the planning options of `run`: parameter set, noise and kernel program."""
         return execution.plan(self, parameters, **options)
 
     def kernel_text(self, parameters: str | Parameters | None = None) -> str:
-        """The kernel program as text: what a runtime or a machine executes."""
+        """The kernel program as text, as a runtime or machine executes it."""
         return execution.plan(self, parameters, security=0).kernel.text()
 
     # -- execution ------------------------------------------------------------------------------------------------
@@ -69,25 +69,25 @@ class Runnable(TracedProgram):
         progress: ProgressHook | None = None,
         **unknown: Any,  # noqa: ANN401 - refused
     ) -> RunResult:
-        """Encrypts, executes, decrypts, and compares with the program in the clear. `inputs` are a dictionary, by name.
+        """Encrypts, executes, decrypts, and compares with evaluation in the clear. `inputs` is a dictionary by name.
 
-        `on` is "cpu", "gpu", "interpreter", or a machine, by name or as a file of yours: its own schedule, carried out on the ciphertexts with
-        its arithmetic. Without `parameters`, the cheapest set that carries the program is taken; those of your own are `pf.SlotParameters` or a file, of CKKS
-        and BGV. `max_failure` is log2 of the failure probability that is accepted, -128 without it; of CKKS it is what the bounds of errors are drawn
-        for. A set below `security` bits is refused; without it, one of your own below 128. With `public`, inputs are encrypted with the public
-        key, as others encrypt them, and failures and errors are counted for that.
+        `on` is "cpu", "gpu", "interpreter", or a machine, by name or file, whose schedule is executed on the ciphertexts with its arithmetic.
+        By default, `parameters` is the cheapest sufficient set; user-defined CKKS and BGV sets are `pf.SlotParameters` or a file.
+        `max_failure` is the accepted log2 failure probability, by default -128; for CKKS it concerns the error bounds, by default 2^-20.
+        `security` is the minimum security in bits; by default user-defined sets need 128. With `public`, inputs are encrypted with the
+        public key, and noise and failures are computed for that.
 
-        `memory` is the most that any step may take, bytes or a text such as "4G", in place of what this computer has left: a program that needs more is refused
-        before it takes any.
+        `memory` limits the memory of every step, in bytes or as text such as "4G", instead of this computer's free memory. A program that
+        needs more is rejected before it allocates any.
 
-        TFHE: `unroll` is the number of secret bits an iteration of blind rotation takes: 2 is faster on a CPU, with a key half as large again
-        and more noise. With `circuit_privacy` bits the server re-randomises and floods every output, so that the client learns little more of the
-        program than its values.
+        TFHE: `unroll` is the number of secret bits per blind-rotation iteration; 2 is faster on a CPU, with a 50 % larger key and more
+        noise. With `circuit_privacy` bits, the server re-randomizes and floods every output, so that the client learns little about the
+        program except its values.
 
-        CKKS and BGV: with `measure` the error of every operation is measured, and a program runs too of which by its bounds nothing is left.
-        `key_switch` is "set" for the parameter set's, "auto" for the compiler's choice, or a name ("listing1", "d8"); without it, "auto" on a machine if no
-        set is named. `flood`, with CKKS, is for outputs that others will see: noise of that deviation is added to every slot, and a warning says what it
-        hides.
+        CKKS and BGV: `measure` measures the error of every operation, and also runs programs whose bounds leave no precision. `key_switch`
+        is "set" for the parameter set's, "auto" for the cheapest, or a name ("listing1", "d8"); the default is "auto" on a machine without
+        a named set, otherwise "set". `flood` (CKKS) is for outputs that others will see: it adds noise of that deviation to every slot, and
+        a warning says how much it hides.
         """
         if inputs is None or unknown:
             raise self._not_given(inputs, unknown)
@@ -108,7 +108,7 @@ class Runnable(TracedProgram):
             )
 
     def _not_given(self, inputs: Mapping[str, Any] | None, unknown: Mapping[str, Any]) -> InputError:
-        """Why `run` was called without inputs, or with what it does not take, and how it is called."""
+        """The error for `run` without inputs or with an unknown argument, with the correct call."""
         values = ", ".join(f'"{name}": ..' for name in self.inputs)
         call = f"{self.name}.run({{{values}}})"
         other = next((name for name in unknown if name not in self.inputs), None)
@@ -130,16 +130,17 @@ class Runnable(TracedProgram):
         memory: int | str | None = None,
         progress: ProgressHook | None = None,
     ) -> Report:
-        """The time, stalls, traffic and energy of a machine's checked schedule for this program.
+        """Time, stalls, traffic and energy of a machine's checked schedule for this program.
 
-        `machine` is a name, a file of yours, or the machine; `readings` are choices `fact=option` of what its paper leaves open; the rest as in `run`, but
-        that nothing is encrypted, and any set's security will do. `progress(stage, done, total)` is called now and then; what it raises ends the simulation.
+        `machine` is a name, a file, or a loaded machine; `readings` are choices `fact=option` where its paper is ambiguous. Other options are as
+        in `run`, but nothing is encrypted, so any security is accepted. `progress(stage, done, total)` is called occasionally; its exceptions
+        cancel the simulation.
         """
         if not isinstance(machine, str | Machine):
-            raise InputError(f"a machine is {shown(machine)}; give its name, a file of yours, or pf.machine of one")
+            raise InputError(f"{shown(machine)} is not a machine; give its name, a file, or the result of pf.machine")
         if not isinstance(machine, str) and expect_list(readings):
             raise InputError(
-                f"{machine.name} is loaded, with readings of its own; name it, or load it with {readings[0]}"
+                f"{machine.name} is loaded with its readings; give its name, or load it with {readings[0]}"
             )
         target = load_machine(machine, readings) if isinstance(machine, str) else machine
         options = PlanOptions(
@@ -162,10 +163,10 @@ class Runnable(TracedProgram):
         public: bool = False,
         memory: int | str | None = None,
     ) -> Report:
-        """What running takes, before running: time on this CPU, memory, sizes of keys and ciphertexts, and noise or error bounds; of TFHE
-        look-ups, of CKKS and BGV levels and operations.
+        """Predicts the cost before running: CPU time, memory, sizes of keys and ciphertexts, and noise or error bounds; for TFHE lookups, for
+        CKKS and BGV levels and operations.
 
-        Options as in `run`, but that nothing is encrypted, and any set's security will do.
+        Options as in `run`, but nothing is encrypted, so any security is accepted.
         """
         options = PlanOptions(
             parameters=parameters,
@@ -176,7 +177,7 @@ class Runnable(TracedProgram):
         )
         return execution.cost(self, options)
 
-    # -- execution in steps through files, by several parties -----------------------------------------------------
+    # -- step-by-step execution through files, by several parties -----------------------------------------------------
 
     def make_keys(
         self,
@@ -185,18 +186,18 @@ class Runnable(TracedProgram):
         progress: ProgressHook | None = None,
         **options: Any,  # noqa: ANN401 - those of `run`
     ) -> Keys:
-        """Makes keys in `folder`: `client.key` for the client alone, `server.key` for the server, and `public.key` for whoever encrypts, of TFHE
-        with `public=True`.
+        """Generates keys in `folder`: `client.key` for the client only, `server.key` for the server, and `public.key` for other encryptors (for
+        TFHE only with `public=True`).
 
-        `options` are those of `run` that plan the program, here and in the other steps. Of TFHE each step is to be given the same `public`,
+        `options` are the planning options of `run`, here and in the other steps. For TFHE every step needs the same `public`,
         `circuit_privacy` and `max_failure`.
         """
         return self._steps(folder, None, progress, options).make_keys().keys
 
     def encrypt(self, inputs: Mapping[str, Any], folder: str | Path, **options: Any) -> Encrypted:  # noqa: ANN401 - those of `run`
-        """Encrypts inputs with the client key in `folder`, or with the public key in it: `NAME.in.ct` for each.
+        """Encrypts inputs with the client key or the public key in `folder`, to `NAME.in.ct` each.
 
-        With a public key alone only some of the inputs may be given. Its parameter set must have `security` bits, or 128.
+        With only a public key, `inputs` may be a subset. Its parameter set must have at least `security` bits, by default 128.
         """
         path = path_of(folder)
         if not present(path, CLIENT, PUBLIC):
@@ -214,7 +215,7 @@ class Runnable(TracedProgram):
         progress: ProgressHook | None = None,
         **options: Any,  # noqa: ANN401 - those of `run`
     ) -> Executed:
-        """Executes on the inputs in `folder`, with its `server.key`: `NAME.out.ct` for each output."""
+        """Executes on the inputs in `folder` with its `server.key`, to `NAME.out.ct` for each output."""
         return self._steps(folder, place(on), progress, options).execute(on=on, threads=threads)
 
     def decrypt(
@@ -225,7 +226,7 @@ class Runnable(TracedProgram):
         flood: float | None = None,
         **options: Any,  # noqa: ANN401 - those of `run`
     ) -> dict[str, Any]:
-        """Decrypts the outputs in `folder` with its `client.key`, as `on` leaves them; with `flood`, of CKKS, for others."""
+        """Decrypts the outputs in `folder`, as executed by `on`, with its `client.key`; `flood` (CKKS) is for sharing them."""
         return self._steps(folder, place(on), None, options).outputs(flood=flood)
 
     def _steps(
@@ -233,23 +234,23 @@ class Runnable(TracedProgram):
     ) -> Steps:
         asked = PlanOptions(machine=machine, **options)
         if asked.measure and self.kind == "slots":
-            raise InputError(f"{self.name}: measure=True is of a whole run, which has all keys; leave it out of a step")
+            raise InputError(f"{self.name}: measure=True needs a whole run with all keys; omit it in a step")
         return Steps(path_of(folder), self.scheme, asked, partial(execution.make_plan, self), progress)
 
 
 class Program(Runnable, written.Program):
-    """A program on encrypted elements, with TFHE. Made by `@pf.program`, or from its text by `Program.parse`."""
+    """A TFHE program. Created by `@pf.program`, or from its text by `Program.parse`."""
 
 
 class SlotProgram(Runnable, written_on_slots.SlotProgram):
-    """A CKKS or BGV program. Made by `@pf.program`, or from its text by `SlotProgram.parse`."""
+    """A CKKS or BGV program. Created by `@pf.program`, or from its text by `SlotProgram.parse`."""
 
 
 traced = partial(written.trace, kinds=(Program, SlotProgram))
-"""The program of a function on inputs of given types."""
+"""Traces a function on inputs of given types."""
 
 finished = partial(written_on_slots.finish, kind=SlotProgram)
-"""The program that a tracer of slots has written."""
+"""Builds the program of a slot tracer."""
 
 
 def program(
@@ -261,17 +262,17 @@ def program(
     lanes: int | Type | SlotType | None = None,
     **inputs: Type | SlotType,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Turns a function into a `Program`, or a `SlotProgram`. Keywords give the type of each parameter, in the function's names; one with a default value
-    and without a type is public, and has that value.
+    """Turns a function into a `Program` or a `SlotProgram`. Keywords give the types of its parameters; a parameter with a default and without a
+    type is public.
 
-    The function is called once, now, with encrypted values. It returns one value (output "result"), a tuple
-    ("result0", "result1", ..) or a dictionary of outputs. A list within these is a vector of its values.
+    The function is called once, immediately, with encrypted values. It returns one value (output "result"), a tuple ("result0", "result1", ..)
+    or a dictionary of outputs. A list within these is a vector.
 
-    `scheme` is "tfhe", "ckks" or "bgv"; without it, the types say which. With CKKS and BGV, every vector has `slots`
-    slots, a power of two; without it, as many as the longest input needs. `lanes` is how many look-ups take the time of one
-    where integers in digits will run (2 without it): where there are many, as on an accelerator, carries go by a parallel prefix.
+    `scheme` is "tfhe", "ckks" or "bgv"; by default the types determine it. With CKKS and BGV, every vector has `slots` slots, a power of two; by
+    default as many as the longest input needs. `lanes` is the number of lookups that take the time of one on the target, for integers in
+    digits, by default 2; with many, as on an accelerator, carries use a parallel prefix.
     """
-    # Parameters of the function may bear these names too.
+    # The function may have parameters with these names.
     if isinstance(scheme, Type | SlotType):
         inputs["scheme"], scheme = scheme, None  # type: ignore[assignment]
     if isinstance(slots, Type | SlotType):

@@ -1,4 +1,4 @@
-"""Axes of a sweep: figures of a machine with the values that they are to have, from its file or from the command line."""
+"""Axes of a sweep: a machine's figures with lists of values, from its file or the command line."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from .machines import Machine
 
 Value = float | bool | str
-"""Of an axis: a figure's value in the unit of the machine file, a yes or no, or the name of what is exchanged."""
+"""A point on an axis: a figure's value in the unit of the machine file, a Boolean, or the name of a choice."""
 
 MOST_POINTS = 100_000
-"""Points of a sweep, at most."""
+"""Maximum number of points of a sweep."""
 
 EXCHANGES: dict[str, list[str]] = _native.machine_exchanges()
-"""Axes that are no figure, where a machine has them, with their values: what connects its parts."""
+"""Axes that are not figures: choices by name, such as interconnects, on machines that have them."""
 
 
 SECTIONS = ("units", "memories", "channels", "machine")
-"""Of a machine file: those whose figures can be on an axis, beside the clock."""
+"""Sections of a machine file whose figures can be on an axis, in addition to the clock."""
 
 Axis = dict[str, list[Value]]
-"""Values of a figure by its key; figures of one axis change together."""
+"""Lists of values by the figure's key; figures of one axis change together."""
 
 
 def own_values(machine: Machine, axes: Sequence[Axis]) -> list[tuple[str, Value]]:
-    """The values that the machine itself has on these axes."""
+    """The machine file's own values on these axes."""
     found = []
     for axis in axes:
         for key, values in axis.items():
@@ -46,7 +46,7 @@ def own_values(machine: Machine, axes: Sequence[Axis]) -> list[tuple[str, Value]
 
 
 def expect_own_sweep(machine: Machine) -> None:
-    """Refuses a machine file whose own sweep could not be made, whatever it is read for."""
+    """Rejects a machine file with an invalid sweep, whatever it is loaded for."""
     axes = machine.to_dict().get("sweep", [])
     try:
         expect_axes(axes)
@@ -56,25 +56,25 @@ def expect_own_sweep(machine: Machine) -> None:
 
 
 def _figure(machine: Machine, key: str) -> Value:
-    """The value that the machine's file has."""
+    """The value in the machine's file."""
     value, written = machine.native.figure(key), _written(machine.to_dict(), key)
     if value is None and written:
-        raise InputError(f"{machine.name} has no value of {key!r} to begin with; give it one in the machine file")
+        raise InputError(f"{machine.name} has no value of {key!r}; add one to the machine file")
     if value is None and key.startswith("components."):
         raise InputError(
-            f"{key!r} is of a component, which follows the figures of its `count` and `size`; sweep one of those, or change it in a copy of "
+            f"{key!r} belongs to a component and depends on the figures of its `count` and `size`; sweep one of those, or change a copy of "
             "the file"
         )
     if value is None:
         known = suggestion(key, machine.native.figure_keys())
         raise InputError(
-            f"{machine.name} has no figure {key!r} in its file; {known}; one that its mapper reads beside those is swept once the file gives it"
+            f"{machine.name} has no figure {key!r} in its file; {known}; to sweep another figure of its mapper, add it to the file"
         )
     return bool(value) if any(figure["unit"] == "flag" for figure in written) else value
 
 
 def _written(described: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """A figure as it stands in the file, and in options of its readings."""
+    """A figure as written in the file and in the options of its readings."""
     section, _, rest = key.partition(".")
     group, _, name = rest.partition(".")
     held = described.get(section, {}) if section in SECTIONS else {}
@@ -85,7 +85,7 @@ def _written(described: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _expect_kind(key: str, own: Value, values: Sequence[Value]) -> None:
-    """Refuses a yes or no for a number, and the other way round."""
+    """Rejects a Boolean for a number and vice versa."""
     if any(isinstance(value, bool) != isinstance(own, bool) for value in values):
         raise InputError(f"{key} is {_shown(own)} in the machine file; give {_kind(own)} on its axis")
 
@@ -99,24 +99,24 @@ def _shown(value: Value) -> str:
 
 
 def expect_axes(axes: Sequence[Axis]) -> None:
-    """Refuses axes without values, of unequal ones, of a figure that another one has, and of too many points."""
+    """Rejects axes without values or with unequal lists, figures on two axes, and too many points."""
     keys = [key for axis in axes for key in axis]
     for axis in axes:
         lengths = sorted({len(values) for values in axis.values()})
         if not axis:
-            raise InputError("an axis is of no figure; give it one with its values, or leave it out")
+            raise InputError("an axis has no figure; give it one with its values, or omit it")
         if lengths[0] == 0:
-            raise InputError(f"the axis {', '.join(axis)!r} has no values; give some, or leave it out")
+            raise InputError(f"the axis {', '.join(axis)!r} has no values; give some, or omit it")
         if len(lengths) > 1:
             counts = " and ".join(map(str, lengths))
-            raise InputError(f"the axis {', '.join(axis)!r} has {counts} values; give as many of each")
+            raise InputError(f"the axis {', '.join(axis)!r} has {counts} values; give equal numbers")
         for key, values in axis.items():
             if keys.count(key) > 1:
                 raise InputError(f"{key} is on two axes; give all of its values on one")
             _expect_values(key, values)
     count = math.prod(len(next(iter(axis.values()))) for axis in axes)
     if count > MOST_POINTS:
-        raise InputError(f"the axes have {count:,} points, and a sweep at most {MOST_POINTS:,}; give fewer values")
+        raise InputError(f"the axes have {count:,} points, but a sweep has at most {MOST_POINTS:,}; give fewer values")
 
 
 def _expect_values(key: str, values: Sequence[Value]) -> None:
@@ -126,11 +126,13 @@ def _expect_values(key: str, values: Sequence[Value]) -> None:
                 raise InputError(f"there is no {key} {value!r}; take {', '.join(EXCHANGES[key])}")
         elif not isinstance(value, int | float) or not math.isfinite(value):
             written = "nan or inf" if value is None else repr(value)  # JSON, as which a file's axes come, has neither
-            raise InputError(f"{written} is no number; {key} takes numbers in the unit of its file, or true and false")
+            raise InputError(
+                f"{written} is not a number; give numbers in the unit of the machine file for {key}, or true and false"
+            )
 
 
 def axis(text: str) -> Axis:
-    """An axis from `KEY=V1,V2`, or from several of them that change together: `KEY=V1,V2;KEY=W1,W2`."""
+    """Parses an axis: `KEY=V1,V2`, or several figures that change together: `KEY=W1,W2;KEY=V1,V2`."""
     found: Axis = {}
     for part in text.split(";"):
         key, equals, values = (word.strip() for word in part.partition("="))
@@ -144,7 +146,7 @@ def axis(text: str) -> Axis:
 
 
 def _value(text: str) -> Value:
-    """A number, or a yes or no; else the text as it is."""
+    """Parses a number or a Boolean; other text stays text."""
     if text in ("true", "false"):
         return text == "true"
     try:

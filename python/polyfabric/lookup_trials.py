@@ -1,4 +1,4 @@
-"""Look-ups carried out on machines, set by set: what comes out right in a machine's own arithmetic, and which widths would do."""
+"""Runs lookups on machines, set by set: correctness with a machine's own arithmetic, and sufficient widths."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .errors import Error, SecurityWarning
 from .machines import Machine
 from .progress import ProgressHook
 from .reports import Report
-from .schemes.elements import named_parameters
+from .schemes.tfhe import named_parameters
 
 TOO_COARSE = -40.0
-"""log2 of a look-up's failure probability above which widths that would suffice are derived."""
+"""log2 of the failure probability above which sufficient widths are derived."""
 
 
 def trials(
@@ -27,10 +27,10 @@ def trials(
     widths: str = OWN,
     progress: ProgressHook | None = None,
 ) -> Report:
-    """Replays `lookups` look-ups of every set on each machine's torus, or of one set, under fresh keys and on fresh ciphertexts.
+    """Replays `lookups` lookups of every set over each machine's torus, or of one set, with fresh keys and ciphertexts.
 
-    Messages have `bits` bits, or as many as a set carries on the machine. A set that a machine cannot hold has its reason. With
-    `widths="derived"`, each machine has the widths that are derived for the set.
+    Messages have `bits` bits, or as many as a set supports on the machine. An unsupported set has its reason. With `widths="derived"`, each
+    machine has the widths derived for the set.
     """
     rows = []
     for name in names:
@@ -58,7 +58,7 @@ def _trial(machine: Machine, name: str, lookups: int, bits: int | None, widths: 
 
 
 def _suffices(machine: Machine, parameters: _native.Parameters) -> dict[str, Any]:
-    """The widths that would do, with the failure probability that they leave; or why none do."""
+    """Sufficient widths with their failure probability; or why there are none."""
     try:
         found, _ = machine.derive_widths(parameters)
     except Error as error:

@@ -1,4 +1,4 @@
-"""Elements, with TFHE: every value of a vector is encrypted by itself, and look-ups refresh its noise."""
+"""Contexts and plans of TFHE: every value of a vector is one ciphertext, and look-ups refresh its noise."""
 
 from __future__ import annotations
 
@@ -28,47 +28,47 @@ if TYPE_CHECKING:
     from ..progress import ProgressHook
 
 LIKELY = -20.0
-"""log2 of the failure probability above which a result that is no message is most likely a failure, and not damage."""
+"""log2 of the failure probability above which noise, not damage, most likely caused an invalid result."""
 
 
 def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
-    """The set called `name`; under 128 bits of security with a warning."""
+    """The set called `name`, with a warning below 128 bits of security."""
     parameters = _native.Parameters.named(name)
     return warned(parameters) if warn else parameters
 
 
 def warned(parameters: _native.Parameters) -> _native.Parameters:
-    """The set; under 128 bits of security with a warning."""
+    """The same set, with a warning below 128 bits of security."""
     if parameters.security_warning is not None:
         warn_user(parameters.security_warning, SecurityWarning)
     return parameters
 
 
 def expect_security(program: Program, parameters: _native.Parameters, options: PlanOptions) -> None:
-    """Refuses a set of fewer bits of security than are asked for."""
+    """Refuses a set with fewer bits of security than the options require."""
     if options.security is not None and parameters.security_bits < options.security:
-        named = "name a set with more, or ask for fewer" if options.parameters is not None else "ask for fewer"
+        named = "name a set with more, or require fewer" if options.parameters is not None else "require fewer"
         raise ParameterError(
             f"{program.name}: parameter set {parameters.name} has {security_text(parameters.security_bits)} bits of security, but "
-            f"{options.security:g} are asked for; {named}"
+            f"{options.security:g} are required; {named}"
         )
 
 
 @dataclass(frozen=True)
 class ElementContext(Context):
-    """What a client of TFHE does. Without signature and types it makes keys alone, which serve all programs of their set."""
+    """A client's operations with TFHE. Without signature and types it only makes keys, which fit all programs of their set."""
 
     signature: _native.Signature | None
     parameters: _native.Parameters
     shapes: Shapes | None
     unroll: int = 1
-    """Secret bits that an iteration of blind rotation takes."""
+    """Secret bits per iteration of blind rotation."""
 
     scheme = "tfhe"
 
     @classmethod
     def of_keys(cls, parameters: _native.Parameters, unroll: int) -> ElementContext:
-        """For keys of a parameter set, whatever the program."""
+        """The context for keys of a parameter set, independent of the program."""
         return cls(None, parameters, None, unroll)
 
     @classmethod
@@ -79,7 +79,7 @@ class ElementContext(Context):
         return cls(signature, parameters, Shapes.of(data["shapes"], signature))
 
     def to_dict(self) -> dict[str, Any]:
-        """As data: what a specification says beside the program's name and scheme."""
+        """The fields of a specification except the program's name and scheme."""
         return {
             "signature": json.loads(self.signature.to_json()),
             "parameters": json.loads(self.parameters.to_json()),
@@ -93,71 +93,71 @@ class ElementContext(Context):
 
     @property
     def security_bits(self) -> float:
-        """Bits of security of the parameter set; 0 if none are known."""
+        """Bits of security of the parameter set; 0 if unknown."""
         return self.parameters.security_bits
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of the evaluation key: its masks are a seed."""
+        """Bytes of the evaluation key, which has a seed instead of masks."""
         return self.parameters.key_bytes(self.unroll)[0]
 
     def generate(self) -> _native.ClientKey:
-        """A fresh secret key, from the operating system's randomness; refused if the evaluation key would not fit the memory."""
+        """Generates a secret key from the operating system's randomness. Fails if the evaluation key would not fit the memory."""
         self.expect_memory(self.key_bytes)
         return _native.ClientKey.generate(self.parameters)
 
     def server_key(self, client: _native.ClientKey, progress: ProgressHook | None = None) -> _native.ServerKey:
-        """The keys that a server needs of a client, in both forms; refused if they would not fit the memory."""
+        """Generates the server's keys, compressed and expanded. Fails if they would not fit the memory."""
         self.expect_memory(sum(self.parameters.key_bytes(self.unroll)))
         return _native.ServerKey.generate(client, progress, self.unroll)
 
     def evaluation_key(self, client: _native.ClientKey, progress: ProgressHook | None = None) -> bytes:
-        """The file of these keys, which are not expanded; refused if making it would not fit the memory."""
+        """The file of the compressed server's keys. Fails if making it would not fit the memory."""
         self.expect_memory(2 * self.key_bytes)
         return client.evaluation_key(progress, self.unroll)
 
     def encrypt_publicly(
         self, public: _native.PublicKey, values: Values, server: _native.ServerKey
     ) -> _native.Ciphertexts:
-        """Inputs, encrypted with a public key, as the server has them once it has unpacked their files."""
+        """Encrypts inputs with a public key, and unpacks the files as the server does."""
         files = {name: public.encrypt_to(self.signature, name, own) for name, own in values.items()}
         return self.read(files, outputs=False, server=server)
 
     def decrypt(self, client: _native.ClientKey, results: _native.Ciphertexts) -> Values:
-        """The outputs' values. What no execution of the program leaves is refused."""
+        """Decrypts the outputs. Fails if a phase exceeds every error bound of the program."""
         return client.decrypt(self.signature, results)
 
     def read(
         self, sources: Mapping[str, Source], *, outputs: bool, server: _native.ServerKey | None = None
     ) -> _native.Ciphertexts:
-        """The inputs, or the outputs, that are in files."""
+        """Reads inputs or outputs from files."""
         return _native.Ciphertexts.load(self.parameters, self.signature, outputs, sources, server)
 
     def write(
         self, ciphertexts: _native.Ciphertexts, name: str, path: Path | None = None, *, outputs: bool
     ) -> bytes | None:
-        """The file of one of them, written to `path`, or returned without it."""
+        """Writes one ciphertext to the file `path`; returns the bytes if there is no path."""
         return ciphertexts.save(self.parameters, self.signature, outputs, name, path)
 
 
 @dataclass(frozen=True, repr=False)
 class ElementPlan(Plan):
-    """A program of TFHE, the parameter set that carries it, and its kernel program."""
+    """A program of TFHE, its parameter set, and its kernel program."""
 
     program: Program
     kernel: _native.KernelProgram
     noise: ElementNoise
     unroll: int = 1
-    """Secret bits that one iteration of blind rotation takes: more are fewer iterations, a larger key and more noise."""
+    """Secret bits per iteration of blind rotation. More bits mean fewer iterations, a larger key and more noise."""
     machine: Machine | None = field(default=None, repr=False)
 
     @classmethod
     def make(cls, program: Program, options: PlanOptions, key_switch: str | None = None) -> ElementPlan:
         """Chooses or checks the parameter set, checks the noise, and lowers.
 
-        Without a set: the cheapest default one with which the program fails no more often than is accepted, on the machine's torus. With it:
-        that set, refused if the program fails more often. Its key switch stands at `key_switch`, "none", "before" or "after" the look-ups; without
-        that, at the first of these places with which the program stays in its noise budget.
+        Without a set, planning takes the cheapest default set for the machine's torus that meets the accepted failure probability.
+        It refuses a given set that fails more often. `key_switch` places the key switch: "none", "before" or "after" the look-ups; without
+        it, planning takes the first of these places that meets the noise budget.
         """
         asked = options.parameters
         if asked is not None and not isinstance(asked, str | _native.Parameters):
@@ -188,7 +188,7 @@ class ElementPlan(Plan):
         machine: Machine | None = None,
         unroll: int = 1,
     ) -> ElementPlan:
-        """The plan of a built-in program, `pbs`, `pbs+ks` or `keyswitch`, on `batch` ciphertexts, whatever its noise."""
+        """The plan of a built-in program, `pbs`, `pbs+ks` or `keyswitch`, on `batch` ciphertexts, without a noise check."""
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         if machine is not None and machine.on_slots:
             raise MachineError(
@@ -215,28 +215,28 @@ class ElementPlan(Plan):
 
     @property
     def parameters(self) -> _native.Parameters:
-        """The parameter set that carries it."""
+        """The parameter set."""
         return self.kernel.parameters
 
     @property
     def key_switch(self) -> str:
-        """Its place: "none", "before" or "after" the look-ups."""
+        """The place of the key switch: "none", "before" or "after" the look-ups."""
         return self.kernel.key_switch
 
     @cached_property
     def context(self) -> ElementContext:
-        """What its client does with it."""
+        """The client's operations."""
         signature = _native.Signature.of(self.program.native, self.kernel, self.error_bounds, self.public)
         return ElementContext(signature, self.parameters, self.program.shapes, self.unroll)
 
     @property
     def error_bounds(self) -> dict[str, float]:
-        """By output: what an error of its phase stays within; a larger one is refused, as no run of this plan leaves it."""
+        """Error bound of each output's phase. Decryption refuses larger errors, because no run of this plan has them."""
         return {row["name"]: row["error_bound"] for row in self.noise.get("outputs", [])} | self.noise.get("bounds", {})
 
     @property
     def floods(self) -> dict[str, float]:
-        """By output: the deviation of the noise that hides how it was computed; nothing without circuit privacy."""
+        """Standard deviation of the flooding noise by output; empty without circuit privacy."""
         rows = self.noise.get("outputs", [])
         return {row["name"]: row["flood_deviation"] for row in rows if "flood_deviation" in row}
 
@@ -259,22 +259,22 @@ class ElementPlan(Plan):
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the server takes: keys and ciphertexts."""
+        """Bytes of the server's keys and ciphertexts."""
         return self.memory["server"]
 
     @property
     def key_bytes(self) -> int:
-        """What of that is a client's keys as a server expands them, without their transforms."""
+        """Bytes of the expanded server's keys, without their transforms."""
         return self.memory["server_key"]
 
     @property
     def key_text(self) -> str:
-        """What of that is keys, in words."""
+        """The keys' part of the memory, in words."""
         return f"{bytes_text(self.key_bytes)} for the server's keys, and their transforms"
 
     @property
     def work(self) -> dict[str, int]:
-        """How many look-ups an execution has."""
+        """Number of look-ups per execution."""
         return {"lookups": self.kernel.lookups}
 
     @property
@@ -299,30 +299,30 @@ class ElementPlan(Plan):
         }
 
     def processor_seconds(self) -> float:
-        """Processor time that an execution takes here."""
+        """Estimated processor seconds of an execution on this computer."""
         return self.kernel.execution_seconds()
 
     def client_seconds(self) -> ClientSeconds:
-        """Processor time of what its client does here."""
+        """Estimated processor seconds of the client's steps on this computer."""
         return ClientSeconds(*self.kernel.client_seconds())
 
     def check_flood(self, flood: float | None) -> None:
-        """Refuses all: what is decrypted is exact."""
+        """Refuses every value: TFHE decrypts exactly."""
         if flood is not None:
             refuse_meaningless(self.program, {"flood": flood})
 
     def expect_place(self, on: str) -> None:
-        """Fails if `on` is this computer's "gpu", and it has none that runs the program."""
+        """Fails if `on` is "gpu" and this computer has no card that can run the program."""
         if on == "gpu":
             gpu.card(self.parameters, self.unroll)
 
     def expect_keys(self, server: _native.ServerKey) -> None:
-        """Nothing: a server's keys are of a parameter set, and do for every program with it."""
+        """Checks nothing: a server's keys fit every program with their parameter set."""
 
     # -- running --------------------------------------------------------------------------------------------------
 
     def evaluate(self, inputs: Values) -> Expected:
-        """The outputs of the traced function on Python's integers, independent of its lowering, and where results wrapped."""
+        """The outputs of the traced function on Python's integers, independent of the lowering, and the results that wrapped."""
         values, wrapped = self.program.reference_values(inputs)
         return Expected(values, wrapped=wrapped)
 
@@ -334,7 +334,7 @@ class ElementPlan(Plan):
         threads: int,
         progress: ProgressHook | None,
     ) -> _native.Ciphertexts:
-        """Executes on this computer: on "cpu" with so many threads, on its "gpu", or by the "interpreter", operation by operation."""
+        """Executes on this computer: on "cpu" with `threads` threads, on its "gpu", or with the "interpreter", operation by operation."""
         if on == "interpreter":
             return self.kernel.interpret(server, ciphertexts, progress)
         if on == "gpu":
@@ -342,11 +342,11 @@ class ElementPlan(Plan):
         return self.kernel.run(server, ciphertexts, threads, progress)
 
     def hidden(self, server: _native.ServerKey, results: _native.Ciphertexts) -> _native.Ciphertexts:
-        """The results as they leave the server: re-randomised and flooded if the plan asks for it."""
+        """The results for the client: re-randomised and flooded if the plan has circuit privacy."""
         return server.rerandomise(results, self.floods) if self.floods else results
 
     def decrypt(self, client: _native.ClientKey, results: _native.Ciphertexts, flood: float | None = None) -> Values:
-        """What the results say. One that is no message of a program that was known to fail is told as such."""
+        """Decrypts the results. If the program is likely to fail, an invalid result raises `NoiseError`."""
         self.check_flood(flood)
         try:
             return self.context.decrypt(client, results)
@@ -359,13 +359,13 @@ class ElementPlan(Plan):
                 remedy += f", or widths that suffice for this one: polyfabric widths --machine {self.machine.argument} --params {self.parameters.name}"
             raise NoiseError(
                 f"{self.program.name}: a result decrypts to no value of its range. With parameter set {self.parameters.name}{place} the "
-                f"program comes out wrong with probability 2^{self.log2_failure:.1f}, which was accepted; {remedy}. If it did not fail: {error}"
+                f"program fails with probability 2^{self.log2_failure:.1f}, which the caller accepted; {remedy}. If it did not fail: {error}"
             ) from error
 
     # -- comparing ------------------------------------------------------------------------------------------------
 
     def errors(self, found: Values, expected: Values) -> dict[str, float]:
-        """By output: how many values are wrong."""
+        """Number of wrong values by output."""
         return {
             name: float(sum(a != b for a, b in zip(values, expected[name], strict=True)))
             for name, values in found.items()
@@ -376,7 +376,7 @@ class ElementPlan(Plan):
         return dict.fromkeys(self.program.outputs, 0.0)
 
     def result(self, done: Execution) -> ElementResult:
-        """An execution, compared with what it should give."""
+        """Compares an execution with the expected outputs."""
         server: Any = done.keys.server
         sizes = {
             "server_key": server.bytes,
@@ -389,25 +389,25 @@ class ElementPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ElementResult(RunResult):
-    """What an execution of TFHE gave."""
+    """The result of an execution with TFHE."""
 
     plan: ElementPlan
     wrapped: list[Wrapped]
-    """Where results left the range of their declared type and were computed modulo 2^bits."""
+    """Results outside their declared type's range, which were reduced modulo 2^bits."""
 
     def __repr__(self) -> str:
         return super().__repr__()[:-1] + "".join(f"; wrapped: {wrap}" for wrap in self.wrapped) + ">"
 
     @property
     def noise(self) -> ElementNoise:
-        """The noise that was predicted for every look-up and output, and how often that fails."""
+        """The predicted noise and failure probability of every look-up and output."""
         return self.plan.noise
 
     @property
     def lookups(self) -> int:
-        """Look-ups of the execution."""
+        """Number of look-ups of the execution."""
         return self.plan.kernel.lookups
 
     def facts(self) -> dict[str, Any]:
-        """Noise, look-ups, and what wrapped."""
+        """Noise, look-ups, and wrapped results."""
         return {"noise": self.noise, "lookups": self.lookups, "wrapped": [wrap.to_dict() for wrap in self.wrapped]}
