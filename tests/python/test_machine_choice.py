@@ -154,8 +154,8 @@ def test_what_keeps_a_program_of_bgv_from_a_machine_of_ckks_and_what_runs() -> N
     with pytest.raises(pf.MachineError) as refused:
         squares.simulate("osiris", key_switch="d5")
     assert re.search(
-        r"`squares` does not run on `osiris`: operation \d+, `mod_down`, takes a message modulo t to a smaller modulus, as BGV does, and no unit "
-        r"keeps it: run the program on the processor, or on another machine \(`polyfabric machines`\)$",
+        r"`squares` does not run on `osiris`: operation \d+, `mod_down`, switches a message modulo t to a smaller modulus, as in BGV, which no unit "
+        r"supports: run the program on the processor, or on another machine \(`polyfabric machines`\)$",
         str(refused.value),
     )
     given = {"x": list(range(8))}

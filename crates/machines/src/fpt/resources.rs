@@ -1,21 +1,23 @@
 //! DSP blocks of the pipeline, counted from its multipliers.
 //!
-//! A complex product with a factor c + jd takes three real ones (equation (6)): c times a difference of the data, and c - d and c + d,
-//! which are kept ready, times its parts. Sums and differences have a bit more than their terms. A real product is cut into tiles of an
-//! UltraScale+ DSP block, 27 by 18 bits, signed.
+//! Equation (6) forms a complex product with a factor c + jd from three real products: c times a difference of the
+//! data, and the precomputed c − d and c + d times its parts. Sums and differences are one bit wider than their terms.
+//! A real product is split into tiles of an UltraScale+ DSP block, 27 by 18 bits, signed.
 //!
-//! Which products a streaming transform has follows from its structure. Point i of a cycle passes lane i. The points of a radix-2^k group
-//! lie in adjacent lanes, and the cycles count the most significant of the bits outside of it, so inside of a group a lane has one factor in
-//! all cycles, and between groups several. A lane without a factor but quarter turns has no multiplier; one whose factor is always the same
-//! eighth of a turn has two, by the square root of a half; every other has three.
+//! The structure of a streaming transform determines its multipliers. Point i of a cycle uses lane i. The points of a
+//! radix-2^k group are in adjacent lanes, and the cycle number supplies the most significant bits of the index. So
+//! inside a group a lane has the same factor in all cycles, and between groups it has several. A lane whose factors are
+//! all multiples of a quarter turn needs no multiplier. One constant factor of an odd eighth of a turn needs two
+//! multipliers, by the square root of ½. All other lanes need three.
 
 use super::machine::{Balance, Fpt, Shape};
 use polyfabric_kernels::fixed::{Rotation, Structure};
 
-/// Widths of a DSP block's multiplier, signed.
+/// Bits of a DSP block's two operands, signed.
 const TILE: (u64, u64) = (27, 18);
 
-/// Tiles of `bits` signed bits, each of `size` of them: all but the highest are unsigned, so have one bit less.
+/// Tiles of `size` bits for an operand of `bits` signed bits. All tiles except the highest are unsigned, so they have
+/// one bit less.
 fn tiles(bits: u64, size: u64) -> u64 {
     (bits - 1).div_ceil(size - 1)
 }
@@ -26,16 +28,14 @@ pub fn real_product(a: u64, b: u64) -> u64 {
     of(a, b).min(of(b, a))
 }
 
-/// How complex products are formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Products {
-    /// Three real products of sums.
+    /// Three real products of sums (equation (6)).
     Three,
-    /// Four real products.
     Four,
 }
 
-/// DSP blocks of a complex product of parts of `data` bits with a factor of parts of `factor` bits.
+/// DSP blocks to multiply parts of `data` bits by a factor with parts of `factor` bits.
 pub fn complex_product(products: Products, data: u64, factor: u64) -> u64 {
     match products {
         Products::Three => real_product(data + 1, factor) + 2 * real_product(data, factor + 1),
@@ -43,17 +43,17 @@ pub fn complex_product(products: Products, data: u64, factor: u64) -> u64 {
     }
 }
 
-/// Lanes of a transform by what they multiply by.
+/// Lanes of a transform, by the factors they need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lanes {
-    /// Lanes with general factors, or with several.
+    /// Lanes with a general factor, or with several.
     pub general: u64,
-    /// Lanes of one eighth of a turn.
+    /// Lanes with one factor, an odd eighth of a turn.
     pub eighths: u64,
 }
 
 impl Lanes {
-    /// `copies` lanes that turn points by `turns` (numerator and log2 of the denominator), one cycle after the other.
+    /// Adds `copies` lanes that rotate points by `turns` (numerator and log2 of the denominator) in successive cycles.
     fn add(&mut self, turns: &[(usize, u32)], copies: u64) {
         if turns.iter().all(|&turn| Rotation::is_trivial(turn)) {
             return;
@@ -67,36 +67,33 @@ impl Lanes {
         }
     }
 
-    /// DSP blocks for parts of `data` bits and factors of `factor` bits.
+    /// DSP blocks if data parts have `data` bits and factor parts `factor` bits.
     pub fn dsp(&self, products: Products, data: u64, factor: u64) -> u64 {
         self.general * complex_product(products, data, factor) + self.eighths * 2 * real_product(data + 1, factor)
     }
 }
 
-/// Where a transform multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Between the coefficients and the stage next to them: the twist.
+    /// The twist, between the coefficients and the adjacent stage.
     Twist,
-    /// After this stage of a forward transform, counted from 0, and before the same one of an inverse.
+    /// After this stage of a forward transform, counted from 0; before the same stage of an inverse one.
     Stage(u32),
 }
 
-/// A streaming transform.
 #[derive(Clone, Copy, Debug)]
 pub struct Transform {
-    /// Points.
     pub points: u64,
-    /// Points a cycle.
+    /// Points per cycle.
     pub width: u64,
     /// k of radix 2^k.
     pub log2_radix: u32,
-    /// Whether it has a twist.
+    /// Whether the transform has a twist.
     pub negacyclic: bool,
 }
 
 impl Transform {
-    /// Its lanes that multiply, place by place.
+    /// The multiplying lanes of each place.
     pub fn lanes(&self) -> Vec<(Place, Lanes)> {
         let log2 = self.points.trailing_zeros();
         let cycles = (self.points / self.width).trailing_zeros();
@@ -115,7 +112,8 @@ impl Transform {
             let mut lanes = Lanes::default();
             let (output_bits, input_bits) = rotation.bits();
             let order = rotation.order_log2();
-            // Cycles count bits that the factor does not depend on, then the input's most significant, then the output's.
+            // Cycle bits: first those that the factor ignores, then the input's most significant bits, then the
+            // output's.
             let inside = cycles.saturating_sub(log2 - order);
             let of_input = inside.min(input_bits);
             let of_output = inside - of_input;
@@ -137,31 +135,25 @@ impl Transform {
         places
     }
 
-    /// DSP blocks for factors of `factor` bits, and parts of as many bits as `data` says of each place.
+    /// DSP blocks for factors of `factor` bits; `data` gives the bits of a part at each place.
     pub fn dsp(&self, products: Products, data: impl Fn(Place) -> u64, factor: u64) -> u64 {
         self.lanes().into_iter().map(|(place, lanes)| lanes.dsp(products, data(place), factor)).sum()
     }
 }
 
-/// DSP blocks of the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dsp {
-    /// Multiply-accumulate units.
     pub mac: u64,
-    /// Forward transforms.
     pub forward: u64,
-    /// Inverse transforms.
     pub inverse: u64,
 }
 
 impl Dsp {
-    /// All of them.
     pub fn total(&self) -> u64 {
         self.mac + self.forward + self.inverse
     }
 }
 
-/// DSP blocks of `machine`'s pipeline of shape `shape`.
 pub fn dsp(machine: &Fpt, shape: &Shape) -> Dsp {
     let (forward_kernels, inverse_kernels) = match machine.balance {
         Balance::FftUnrolled => (1, 1),
@@ -173,7 +165,8 @@ pub fn dsp(machine: &Fpt, shape: &Shape) -> Dsp {
         Place::Twist => machine.forward.input(),
         Place::Stage(stage) => machine.forward.stage(stage as usize),
     };
-    // An inverse transform begins with the forward one's last stage, which no product stands before, and ends with the twist.
+    // An inverse transform starts with the last stage of the forward one, which no product precedes, and ends with the
+    // twist.
     let inverse = |place| match place {
         Place::Twist => machine.inverse.stage(last as usize),
         Place::Stage(stage) => machine.inverse.stage((last - 1 - stage) as usize),
@@ -189,14 +182,13 @@ pub fn dsp(machine: &Fpt, shape: &Shape) -> Dsp {
     }
 }
 
-/// Bits of the key's ping-pong buffer.
 pub fn key_buffer_bits(shape: &Shape) -> u64 {
     8 * super::software::BUFFERS * shape.key()
 }
 
 #[cfg(test)]
 mod tests {
-    //! Do products take the tiles that a DSP block's widths imply, and lanes the multipliers of their factors?
+    //! Do products and lanes need the multipliers that the widths of a DSP block imply?
 
     use super::*;
     use crate::torus::test_support::parameters;
@@ -207,7 +199,7 @@ mod tests {
             [real_product(27, 18), real_product(18, 27), real_product(28, 18), real_product(27, 19)],
             [1, 1, 2, 2]
         );
-        // 30 bits are 17 + 13, and 26 fit the wide side.
+        // 30 bits are 17 + 13, and 26 bits fit the wide operand.
         assert_eq!(real_product(30, 26), 2);
         assert_eq!((complex_product(Products::Three, 29, 25), complex_product(Products::Four, 31, 31)), (6, 16));
     }
@@ -220,11 +212,12 @@ mod tests {
     }
 
     #[test]
-    fn lanes_of_a_transform_that_takes_all_points_at_once() {
-        // Sixteen points, radix 2^4: of the products K R of two bits each, four are odd eighths of a turn and four are sixteenths.
+    fn lanes_of_a_fully_parallel_transform() {
+        // Sixteen points, radix 2^4: of the products of two 2-bit indices, four are odd eighths of a turn and four are
+        // sixteenths.
         let transform = Transform { points: 16, width: 16, log2_radix: 4, negacyclic: false };
         assert_eq!(sum(transform), Lanes { general: 4, eighths: 4 });
-        // A twist by j/64 of a turn: j = 0 is none, j = 8 an eighth.
+        // A twist by j/64 of a turn: j = 0 needs no multiplier, j = 8 is an eighth.
         let twisted = Transform { negacyclic: true, ..transform };
         assert_eq!(sum(twisted), Lanes { general: 4 + 14, eighths: 4 + 1 });
     }
@@ -242,21 +235,21 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_counts_with_the_width_of_what_it_multiplies() {
+    fn stage_widths_determine_multipliers() {
         let machine = Fpt::new(&crate::description("fpt").expect("built in")).expect("its figures fit");
         let shape = machine.shape(&parameters("fpt-I")).expect("it fits");
         let usual = dsp(&machine, &shape);
-        // 35 by 31 bits take four tiles, where the 29 by 25 of table 2 take two.
+        // 35 by 31 bits need four tiles; the 29 by 25 of table 2 need two.
         assert_eq!((usual.mac, usual.total()), (384 * 12, 10_980));
-        // Of radix 2^4, products follow stages 2, 4, 6 and 8 of nine; 35 bits take two tiles, 27 one.
+        // With radix 2^4, products follow stages 2, 4, 6 and 8 of nine; 35 bits need two tiles, 27 one.
         let after = |stage| Fpt { forward: machine.forward.with_stage(stage, 27), ..machine.clone() };
         let (first, second) = (dsp(&after(0), &shape), dsp(&after(1), &shape));
         assert_eq!(first, usual);
         assert!(second.forward < usual.forward && second.mac == usual.mac && second.inverse == usual.inverse);
-        // The last stage's results are what is multiplied by the key.
+        // The key multiplies the last stage's results.
         let last = shape.points.trailing_zeros() as usize - 1;
         assert!(dsp(&after(last), &shape).mac < usual.mac);
-        // The inverse's twist is behind its last stage.
+        // The inverse transform's twist follows its last stage.
         let inverse = Fpt { inverse: machine.inverse.with_stage(last, 27), ..machine.clone() };
         assert!(dsp(&inverse, &shape).inverse < usual.inverse);
     }

@@ -1,25 +1,22 @@
-//! Blind-rotation fragmentation (section III, formulas 1 and 2): how often a device has to rotate when it batches fewer
-//! ciphertexts than there are.
+//! Blind-rotation fragmentation (section III, formulas 1 and 2): rotations in sequence on a device whose batch is
+//! smaller than the number of ciphertexts.
 
-/// A device: its cores, and the ciphertexts that one core takes at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Device-level batch size.
     pub cores: u64,
-    /// Core-level batch size.
     pub core_batch: u64,
 }
 
 impl Device {
-    /// The GPU of figure 2: an Nvidia Titan RTX, whose cores take one ciphertext each.
+    /// The GPU of figure 2, an Nvidia Titan RTX: one ciphertext per core.
     pub const TITAN_RTX: Self = Self { cores: 72, core_batch: 1 };
 
-    /// Blind rotations one after the other for `ciphertexts` (formula 2).
+    /// Sequential blind rotations for `ciphertexts` (formula 2).
     pub fn fragments(self, ciphertexts: u64) -> u64 {
         ciphertexts.div_ceil(self.cores * self.core_batch)
     }
 
-    /// Time of `ciphertexts` where one blind rotation takes `rotation` (formula 1).
+    /// Time for `ciphertexts` if one blind rotation takes `rotation` (formula 1).
     pub fn time(self, ciphertexts: u64, rotation: f64) -> f64 {
         self.fragments(ciphertexts) as f64 * rotation
     }
@@ -27,7 +24,7 @@ impl Device {
 
 #[cfg(test)]
 mod tests {
-    //! Is a device's time a staircase whose steps are its batch?
+    //! Is the time a staircase with steps of one batch?
 
     use super::*;
 

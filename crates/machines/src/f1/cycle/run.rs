@@ -1,4 +1,4 @@
-//! A run of equal operations in the schedule: all clusters are idle when it begins and when it ends.
+//! Schedules a lockstep run of equal operations; all clusters are idle before and after it.
 
 use super::super::lockstep::{From, Move, Operand, Plan, Planned, Row, Run};
 use super::room::{NEVER, Room};
@@ -10,10 +10,10 @@ use super::{
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
-/// Starts of a run that are tried until all loads come in time and no bank of the scratchpad is in the way.
+/// Attempts to start a run such that all loads arrive in time and no bank conflicts.
 const ATTEMPTS: usize = 32;
 
-/// What there is before a run, to begin it again, or not at all.
+/// A snapshot before a run, to retry or abandon it.
 struct Before {
     clusters: Vec<Cluster>,
     banks: Vec<Bank>,
@@ -21,7 +21,7 @@ struct Before {
     free: Vec<BinaryHeap<Reverse<(u64, u16)>>>,
     front: Vec<u64>,
     spread: Spread,
-    /// Values with where they are, the registers that hold them, and the readers that remain.
+    /// Values with their places, the registers with copies, and the remaining readers.
     values: Vec<(u32, Option<Held>, u32, u32)>,
     end: u64,
     idle: u64,
@@ -29,8 +29,8 @@ struct Before {
 }
 
 impl Before {
-    /// Of all that a run with these `steps` beside it can change.
-    fn new(scheduler: &Scheduler, run: &Run, steps: &Beside) -> Self {
+    /// Of everything that a run with the interleaved `steps` can change.
+    fn new(scheduler: &Scheduler, run: &Run, steps: &Interleaved) -> Self {
         let rows = run.rows.iter().flat_map(|row| row.instructions.iter().chain(&row.outside)).flatten();
         let cells = scheduler.clusters.iter().flat_map(|cluster| &cluster.cells).map(|cell| cell.value);
         let others = cells.filter(|&value| value != NONE).chain(steps.stores.iter().copied());
@@ -52,7 +52,7 @@ impl Before {
         }
     }
 
-    fn restore(&self, scheduler: &mut Scheduler, run: &Run, steps: &Beside) {
+    fn restore(&self, scheduler: &mut Scheduler, run: &Run, steps: &Interleaved) {
         scheduler.clusters.clone_from(&self.clusters);
         scheduler.banks.clone_from(&self.banks);
         scheduler.stacks.clone_from(&self.stacks);
@@ -75,59 +75,59 @@ impl Before {
     }
 }
 
-/// The steps between a run's first instruction and its last that are not its own.
+/// The steps between a run's first and last instruction that are not part of it.
 #[derive(Default)]
-struct Beside {
-    /// What is stored before it.
+struct Interleaved {
+    /// Stores before the run.
     stores: Vec<u32>,
-    /// What is loaded meanwhile.
+    /// Loads during the run.
     loads: Vec<u32>,
-    /// What makes room for others and comes back meanwhile, without being in memory before: it stays.
+    /// Values that phase 2 evicts and reloads during the run, without a copy in memory; they stay.
     stayed: Vec<u32>,
-    /// What comes behind it.
+    /// Steps after the run.
     later: Vec<Step>,
 }
 
 impl Scheduler<'_> {
-    /// A run whose first instruction is that of `steps`\[`first`\], if values come and go as it wants them: where the steps behind it
-    /// begin. Otherwise nothing has happened.
+    /// Schedules a run whose first instruction is `steps`\[`first`\], if its values can be provided in time.
+    /// Returns the index of the next steps. Otherwise nothing changes.
     pub(super) fn run(
         &mut self,
         Planned { run, plan }: &Planned,
         steps: &[Step],
         first: usize,
     ) -> Result<Option<usize>, CycleError> {
-        let Some((mut beside, next)) = self.beside(run, steps, first) else { return Ok(None) };
+        let Some((mut interleaved, next)) = self.interleaved(run, steps, first) else { return Ok(None) };
         let reads = reads(run, plan, self.network);
-        // What is read first comes first.
-        beside.loads.sort_by_key(|value| reads.get(value).map_or(NEVER, |cycles| cycles[0]));
-        let before = Before::new(self, run, &beside);
-        // There may be no room for all that phase 2 would have made room for.
-        if !self.begun((run, plan), &beside, &before, &reads).unwrap_or(false) {
-            before.restore(self, run, &beside);
+        // Loads in the order of their first reads.
+        interleaved.loads.sort_by_key(|value| reads.get(value).map_or(NEVER, |cycles| cycles[0]));
+        let before = Before::new(self, run, &interleaved);
+        // There may be no frames for everything that phase 2 evicts for.
+        if !self.begun((run, plan), &interleaved, &before, &reads).unwrap_or(false) {
+            before.restore(self, run, &interleaved);
             return Ok(None);
         }
-        // Phase 2 takes what it stored to be in memory from then on.
-        for &value in &beside.stayed {
+        // Phase 2 assumes a copy in memory from its store on.
+        for &value in &interleaved.stayed {
             if self.remaining[value as usize] > 0 {
                 self.store(value)?;
             }
         }
-        beside.later.into_iter().try_for_each(|step| self.step(step))?;
+        interleaved.later.into_iter().try_for_each(|step| self.step(step))?;
         Ok(Some(next))
     }
 
-    /// The run, as early as its values come; whether there is such a cycle.
+    /// Schedules the run as early as its values allow; returns whether such a cycle exists.
     fn begun(
         &mut self,
         (run, plan): (&Run, &Plan),
-        beside: &Beside,
+        interleaved: &Interleaved,
         before: &Before,
         reads: &HashMap<u32, Vec<u64>>,
     ) -> Result<bool, CycleError> {
-        // Without the run every value comes as early as it can.
-        self.clear(beside)?;
-        beside.loads.iter().try_for_each(|&value| self.load(value))?;
+        // Loads every value as early as possible without the run.
+        self.clear(interleaved)?;
+        interleaved.loads.iter().try_for_each(|&value| self.load(value))?;
         let beat = self.geometry.occupancy.max(self.register_banks);
         let mut start = self.idle.next_multiple_of(beat) + beat;
         let late = reads.iter().map(|(&value, cycles)| {
@@ -136,8 +136,8 @@ impl Scheduler<'_> {
         });
         start = (start + late.max().unwrap_or(0)).next_multiple_of(beat);
         for _ in 0..ATTEMPTS {
-            before.restore(self, run, beside);
-            match self.with_loads((run, plan), beside, start, reads)? {
+            before.restore(self, run, interleaved);
+            match self.with_loads((run, plan), interleaved, start, reads)? {
                 0 => return Ok(true),
                 NEVER => break,
                 delay => start += delay.next_multiple_of(beat),
@@ -146,8 +146,9 @@ impl Scheduler<'_> {
         Ok(false)
     }
 
-    /// What stands between the run's steps, and where those behind it begin; `None` if instructions of the run have come before.
-    fn beside(&self, run: &Run, steps: &[Step], first: usize) -> Option<(Beside, usize)> {
+    /// The interleaved steps, and the index of the steps after the run; `None` if some of the run's
+    /// instructions were issued earlier.
+    fn interleaved(&self, run: &Run, steps: &[Step], first: usize) -> Option<(Interleaved, usize)> {
         let own: HashSet<u32> = run.rows.iter().flat_map(|row| row.instructions.iter().flatten().copied()).collect();
         if own.iter().any(|&instruction| self.issued[instruction as usize]) {
             return None;
@@ -155,7 +156,7 @@ impl Scheduler<'_> {
         let mut left = own.len();
         let mut behind: HashSet<u32> = HashSet::new();
         let mut gone: BTreeMap<u32, Step> = BTreeMap::new();
-        let mut beside = Beside::default();
+        let mut interleaved = Interleaved::default();
         let mut next = first;
         while left > 0 {
             let &step = steps.get(next)?;
@@ -164,40 +165,40 @@ impl Scheduler<'_> {
                 Step::Execute(instruction) if own.contains(&instruction) => left -= 1,
                 Step::Execute(instruction) => {
                     behind.insert(instruction);
-                    beside.later.push(step);
+                    interleaved.later.push(step);
                 }
-                Step::Store(value) if own.contains(&value) || behind.contains(&value) => beside.later.push(step),
-                // What comes back stays, and what does not goes behind the run: the run makes its own room.
+                Step::Store(value) if own.contains(&value) || behind.contains(&value) => interleaved.later.push(step),
+                // A reloaded value stays; other evictions follow the run, which evicts by itself.
                 Step::Drop(value) | Step::Spill(value) => drop(gone.insert(value, step)),
                 Step::Load(value) => match gone.remove(&value) {
-                    Some(Step::Spill(_)) => beside.stayed.push(value),
+                    Some(Step::Spill(_)) => interleaved.stayed.push(value),
                     Some(_) => {}
-                    None => beside.loads.push(value),
+                    None => interleaved.loads.push(value),
                 },
-                Step::Store(value) => beside.stores.push(value),
+                Step::Store(value) => interleaved.stores.push(value),
             }
         }
-        beside.later.extend(gone.into_values());
-        Some((beside, next))
+        interleaved.later.extend(gone.into_values());
+        Some((interleaved, next))
     }
 
-    /// Stores what comes before a run, and empties the registers.
-    fn clear(&mut self, beside: &Beside) -> Result<(), CycleError> {
-        beside.stores.iter().try_for_each(|&value| self.step(Step::Store(value)))?;
+    /// Performs the stores before a run and empties the registers.
+    fn clear(&mut self, interleaved: &Interleaved) -> Result<(), CycleError> {
+        interleaved.stores.iter().try_for_each(|&value| self.step(Step::Store(value)))?;
         self.empty_registers()
     }
 
-    /// The run from `start` on, and what is loaded meanwhile: by how many cycles it begins too early.
+    /// Schedules the run from `start` on with its loads; returns the cycles by which it starts too early.
     fn with_loads(
         &mut self,
         (run, plan): (&Run, &Plan),
-        beside: &Beside,
+        interleaved: &Interleaved,
         start: u64,
         reads: &HashMap<u32, Vec<u64>>,
     ) -> Result<u64, CycleError> {
-        self.clear(beside)?;
+        self.clear(interleaved)?;
         let mut room = Room::new(run, reads, start);
-        for &value in &beside.loads {
+        for &value in &interleaved.loads {
             let place = self.take_frame(value, None)?;
             self.held[value as usize] = Some(Held { frame: place.0, at: 0, free_from: place.1 });
             let first = reads.get(&value).and_then(|reads| reads.first()).map_or(NEVER, |cycle| start + cycle);
@@ -209,7 +210,7 @@ impl Scheduler<'_> {
         self.load_awaited(room)
     }
 
-    /// Everything that is still wanted goes to the scratchpad.
+    /// Writes all live values back to the scratchpad.
     fn empty_registers(&mut self) -> Result<(), CycleError> {
         for cluster in 0..self.clusters.len() {
             for index in 0..self.clusters[cluster].cells.len() {
@@ -231,8 +232,8 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Puts the plan into the schedule, from `start` on. If a bank of the scratchpad is in the way, the cycles after which it is not;
-    /// [`NEVER`] if the scratchpad has no room.
+    /// Adds the plan to the schedule from `start` on. The error is the delay after which a conflicting bank is
+    /// free, or [`NEVER`] if the scratchpad is full.
     fn follow(&mut self, run: &Run, plan: &Plan, start: u64, room: &mut Room) -> Result<(), u64> {
         let network = self.network;
         let mut order: Vec<usize> = (0..plan.placed.moves.len()).collect();
@@ -335,7 +336,7 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// A value leaves the scratchpad in `at`, from its frame: once for all that receive it in these cycles.
+    /// Reads a value from its frame in `at`, once for all receivers in these cycles.
     fn leave(&mut self, value: u32, at: u64, room: &mut Room) -> Result<Frame, u64> {
         let held = self.held[value as usize].ok_or(NEVER)?;
         if held.at >= at {
@@ -348,7 +349,7 @@ impl Scheduler<'_> {
         Ok(held.frame)
     }
 
-    /// A value enters the scratchpad in `at`, in the bank of its cluster.
+    /// Writes a value to the scratchpad in `at`, in the bank of its cluster.
     fn enter(&mut self, value: u32, cluster: usize, at: u64, room: &mut Room) -> Result<Frame, u64> {
         let bank = (cluster % self.banks.len()) as u16;
         self.preferred.insert(value, bank);
@@ -372,7 +373,7 @@ impl Scheduler<'_> {
     }
 }
 
-/// Of every value that a run reads from the scratchpad, the cycles of the run in which it leaves there, in order.
+/// For every value that a run reads from the scratchpad, the cycles of its reads in order, relative to the run.
 fn reads(run: &Run, plan: &Plan, network: u64) -> HashMap<u32, Vec<u64>> {
     let mut reads: HashMap<u32, Vec<u64>> = HashMap::new();
     let mut read = |value: u32, cycle: u64| reads.entry(value).or_default().push(cycle.saturating_sub(network));
