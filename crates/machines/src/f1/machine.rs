@@ -149,10 +149,7 @@ pub enum GeometryError {
     },
     /// More units than the numbering supports.
     #[error("{units} {kind} units of low throughput in a cluster; at most 255 are supported: use fewer full units")]
-    Units {
-        kind: &'static str,
-        units: usize,
-    },
+    Units { kind: &'static str, units: usize },
 }
 
 impl F1 {

@@ -268,7 +268,7 @@ impl<'a> Scheduler<'a> {
 
     /// Makes space for a value next used by `user`, by evicting values used later. `urgent`: the most urgent
     /// instruction needs the space.
-    fn make_space(&mut self, user: u32, urgent: bool) -> bool {
+    fn make_room(&mut self, user: u32, urgent: bool) -> bool {
         while self.present >= self.capacity {
             let Some(&(claimed, number)) = self.victims.peek() else { return false };
             if !matches!(self.state[number as usize], State::Present(_)) {
@@ -336,7 +336,7 @@ impl<'a> Scheduler<'a> {
         let Some(&Reverse((user, number))) = self.loads.peek() else { return false };
         let near = user <= self.first_open.saturating_add(NEAR * self.results_held);
         let room = match near {
-            true => self.make_space(user, user == self.first_open),
+            true => self.make_room(user, user == self.first_open),
             false => self.present + (self.results.growth(self.first_open, user) as usize) < self.capacity,
         };
         if !room {
@@ -365,7 +365,7 @@ impl<'a> Scheduler<'a> {
         let dying = operands.iter().any(|&vector| self.remaining[self.graph.number(vector)] == 1);
         // A result without readers leaves when it is stored.
         let next = self.graph.users(instruction as usize).first().copied().unwrap_or(instruction);
-        if !dying && !self.make_space(next, instruction == self.first_open) {
+        if !dying && !self.make_room(next, instruction == self.first_open) {
             return false;
         }
         self.issued[instruction as usize] = true;

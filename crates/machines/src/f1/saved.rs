@@ -40,18 +40,10 @@ pub enum SavedError {
     Bytes(#[from] BytesError),
     /// It was compiled from another program.
     #[error("it has {found} {what}, but the program has {expected}: it was compiled from another program")]
-    Program {
-        what: &'static str,
-        found: u64,
-        expected: u64,
-    },
+    Program { what: &'static str, found: u64, expected: u64 },
     /// Its order is not a permutation of the program's instructions that respects dependences.
-    #[error(
-        "position {place} of its order is invalid: it was compiled from another program, or is damaged"
-    )]
-    Order {
-        place: usize,
-    },
+    #[error("position {place} of its order is invalid: it was compiled from another program, or is damaged")]
+    Order { place: usize },
     #[error(transparent)]
     Geometry(#[from] GeometryError),
     #[error(transparent)]

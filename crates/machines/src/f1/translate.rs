@@ -51,10 +51,7 @@ pub enum TranslationError {
         "limb {limb} is modulo {modulus}; the machine's multipliers support primes below 2^32 that are 1 modulo 2^16: choose a set of \
          that class, in a file `primes = \"1-mod-2^16\"`"
     )]
-    Modulus {
-        limb: usize,
-        modulus: u64,
-    },
+    Modulus { limb: usize, modulus: u64 },
     /// No unit supports the operation.
     #[error("operation `{op}`: {what}; lower the program with another choice")]
     Operation {

@@ -30,7 +30,7 @@ struct Before {
 
 impl Before {
     /// Of everything that a run with the interleaved `steps` can change.
-    fn new(scheduler: &Scheduler, run: &Run, steps: &Interleaved) -> Self {
+    fn new(scheduler: &Scheduler, run: &Run, steps: &Beside) -> Self {
         let rows = run.rows.iter().flat_map(|row| row.instructions.iter().chain(&row.outside)).flatten();
         let cells = scheduler.clusters.iter().flat_map(|cluster| &cluster.cells).map(|cell| cell.value);
         let others = cells.filter(|&value| value != NONE).chain(steps.stores.iter().copied());
@@ -52,7 +52,7 @@ impl Before {
         }
     }
 
-    fn restore(&self, scheduler: &mut Scheduler, run: &Run, steps: &Interleaved) {
+    fn restore(&self, scheduler: &mut Scheduler, run: &Run, steps: &Beside) {
         scheduler.clusters.clone_from(&self.clusters);
         scheduler.banks.clone_from(&self.banks);
         scheduler.stacks.clone_from(&self.stacks);
@@ -77,7 +77,7 @@ impl Before {
 
 /// The steps between a run's first and last instruction that are not part of it.
 #[derive(Default)]
-struct Interleaved {
+struct Beside {
     /// Stores before the run.
     stores: Vec<u32>,
     /// Loads during the run.
@@ -97,23 +97,23 @@ impl Scheduler<'_> {
         steps: &[Step],
         first: usize,
     ) -> Result<Option<usize>, CycleError> {
-        let Some((mut interleaved, next)) = self.interleaved(run, steps, first) else { return Ok(None) };
+        let Some((mut beside, next)) = self.beside(run, steps, first) else { return Ok(None) };
         let reads = reads(run, plan, self.network);
         // Loads in the order of their first reads.
-        interleaved.loads.sort_by_key(|value| reads.get(value).map_or(NEVER, |cycles| cycles[0]));
-        let before = Before::new(self, run, &interleaved);
+        beside.loads.sort_by_key(|value| reads.get(value).map_or(NEVER, |cycles| cycles[0]));
+        let before = Before::new(self, run, &beside);
         // There may be no frames for everything that phase 2 evicts for.
-        if !self.begun((run, plan), &interleaved, &before, &reads).unwrap_or(false) {
-            before.restore(self, run, &interleaved);
+        if !self.begun((run, plan), &beside, &before, &reads).unwrap_or(false) {
+            before.restore(self, run, &beside);
             return Ok(None);
         }
         // Phase 2 assumes a copy in memory from its store on.
-        for &value in &interleaved.stayed {
+        for &value in &beside.stayed {
             if self.remaining[value as usize] > 0 {
                 self.store(value)?;
             }
         }
-        interleaved.later.into_iter().try_for_each(|step| self.step(step))?;
+        beside.later.into_iter().try_for_each(|step| self.step(step))?;
         Ok(Some(next))
     }
 
@@ -121,13 +121,13 @@ impl Scheduler<'_> {
     fn begun(
         &mut self,
         (run, plan): (&Run, &Plan),
-        interleaved: &Interleaved,
+        beside: &Beside,
         before: &Before,
         reads: &HashMap<u32, Vec<u64>>,
     ) -> Result<bool, CycleError> {
         // Loads every value as early as possible without the run.
-        self.clear(interleaved)?;
-        interleaved.loads.iter().try_for_each(|&value| self.load(value))?;
+        self.clear(beside)?;
+        beside.loads.iter().try_for_each(|&value| self.load(value))?;
         let beat = self.geometry.occupancy.max(self.register_banks);
         let mut start = self.idle.next_multiple_of(beat) + beat;
         let late = reads.iter().map(|(&value, cycles)| {
@@ -136,8 +136,8 @@ impl Scheduler<'_> {
         });
         start = (start + late.max().unwrap_or(0)).next_multiple_of(beat);
         for _ in 0..ATTEMPTS {
-            before.restore(self, run, interleaved);
-            match self.with_loads((run, plan), interleaved, start, reads)? {
+            before.restore(self, run, beside);
+            match self.with_loads((run, plan), beside, start, reads)? {
                 0 => return Ok(true),
                 NEVER => break,
                 delay => start += delay.next_multiple_of(beat),
@@ -148,7 +148,7 @@ impl Scheduler<'_> {
 
     /// The interleaved steps, and the index of the steps after the run; `None` if some of the run's
     /// instructions were issued earlier.
-    fn interleaved(&self, run: &Run, steps: &[Step], first: usize) -> Option<(Interleaved, usize)> {
+    fn beside(&self, run: &Run, steps: &[Step], first: usize) -> Option<(Beside, usize)> {
         let own: HashSet<u32> = run.rows.iter().flat_map(|row| row.instructions.iter().flatten().copied()).collect();
         if own.iter().any(|&instruction| self.issued[instruction as usize]) {
             return None;
@@ -156,7 +156,7 @@ impl Scheduler<'_> {
         let mut left = own.len();
         let mut behind: HashSet<u32> = HashSet::new();
         let mut gone: BTreeMap<u32, Step> = BTreeMap::new();
-        let mut interleaved = Interleaved::default();
+        let mut beside = Beside::default();
         let mut next = first;
         while left > 0 {
             let &step = steps.get(next)?;
@@ -165,26 +165,26 @@ impl Scheduler<'_> {
                 Step::Execute(instruction) if own.contains(&instruction) => left -= 1,
                 Step::Execute(instruction) => {
                     behind.insert(instruction);
-                    interleaved.later.push(step);
+                    beside.later.push(step);
                 }
-                Step::Store(value) if own.contains(&value) || behind.contains(&value) => interleaved.later.push(step),
+                Step::Store(value) if own.contains(&value) || behind.contains(&value) => beside.later.push(step),
                 // A reloaded value stays; other evictions follow the run, which evicts by itself.
                 Step::Drop(value) | Step::Spill(value) => drop(gone.insert(value, step)),
                 Step::Load(value) => match gone.remove(&value) {
-                    Some(Step::Spill(_)) => interleaved.stayed.push(value),
+                    Some(Step::Spill(_)) => beside.stayed.push(value),
                     Some(_) => {}
-                    None => interleaved.loads.push(value),
+                    None => beside.loads.push(value),
                 },
-                Step::Store(value) => interleaved.stores.push(value),
+                Step::Store(value) => beside.stores.push(value),
             }
         }
-        interleaved.later.extend(gone.into_values());
-        Some((interleaved, next))
+        beside.later.extend(gone.into_values());
+        Some((beside, next))
     }
 
     /// Performs the stores before a run and empties the registers.
-    fn clear(&mut self, interleaved: &Interleaved) -> Result<(), CycleError> {
-        interleaved.stores.iter().try_for_each(|&value| self.step(Step::Store(value)))?;
+    fn clear(&mut self, beside: &Beside) -> Result<(), CycleError> {
+        beside.stores.iter().try_for_each(|&value| self.step(Step::Store(value)))?;
         self.empty_registers()
     }
 
@@ -192,13 +192,13 @@ impl Scheduler<'_> {
     fn with_loads(
         &mut self,
         (run, plan): (&Run, &Plan),
-        interleaved: &Interleaved,
+        beside: &Beside,
         start: u64,
         reads: &HashMap<u32, Vec<u64>>,
     ) -> Result<u64, CycleError> {
-        self.clear(interleaved)?;
+        self.clear(beside)?;
         let mut room = Room::new(run, reads, start);
-        for &value in &interleaved.loads {
+        for &value in &beside.loads {
             let place = self.take_frame(value, None)?;
             self.held[value as usize] = Some(Held { frame: place.0, at: 0, free_from: place.1 });
             let first = reads.get(&value).and_then(|reads| reads.first()).map_or(NEVER, |cycle| start + cycle);

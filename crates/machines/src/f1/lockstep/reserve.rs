@@ -50,7 +50,7 @@ impl Track {
 /// An undoable change.
 #[derive(Clone, Copy, Debug)]
 enum Done {
-    Reserved { track: usize, at: u64 },
+    Taken { track: usize, at: u64 },
     Counted { cycle: u64, change: i32 },
 }
 
@@ -82,7 +82,7 @@ impl Table {
     pub fn undo(&mut self, checkpoint: usize) {
         while self.done.len() > checkpoint {
             match self.done.pop() {
-                Some(Done::Reserved { track, at }) => {
+                Some(Done::Taken { track, at }) => {
                     self.tracks[track].clear(at, self.length);
                 }
                 Some(Done::Counted { cycle, change }) => self.change(cycle, -change),
@@ -101,7 +101,7 @@ impl Table {
         let free = self.is_free(track, at);
         if free {
             self.tracks[track].put(at, self.length);
-            self.done.push(Done::Reserved { track, at });
+            self.done.push(Done::Taken { track, at });
         }
         free
     }

@@ -75,8 +75,8 @@ fn instructions_come_before_they_start() {
     let brought = |until: u64| idle[..until as usize].iter().sum::<f64>() * machine.stack_bytes;
     needed.sort_unstable();
     // The checker's view of the streams matches the streams.
-    let seen = compiled.events(&machine);
-    let seen = seen.instructions().expect("they are in memory");
+    let told = compiled.events(&machine);
+    let told = told.instructions().expect("they are in memory");
     let of_cycle = |same: &[(u64, u64)]| (same[0].0, same.iter().map(|&(_, bytes)| bytes).sum::<u64>());
     assert_eq!(told.starts, needed.chunk_by(|a, b| a.0 == b.0).map(of_cycle).collect::<Vec<_>>());
     assert_eq!(told.bytes, encode(&found).len() as u64);

@@ -36,7 +36,7 @@ struct Rest {
     place: u32,
     /// If its result could be computed at any time: another operand of its reader, and the number of instructions up
     /// to the reader.
-    deferred: Option<(u32, u64)>,
+    beside: Option<(u32, u64)>,
 }
 
 /// An operation, digit by digit.
@@ -181,8 +181,8 @@ fn just_in_time(pattern: &Pattern, rest: &[u32]) -> Vec<Rest> {
     let mut known = vec![false; pattern.len()];
     let mut chain = |last: u32| {
         let mut chain = Vec::new();
-        let mut stack: Vec<Rest> = vec![Rest { place: last, deferred: None }];
-        while let Some(own @ Rest { place, deferred }) = stack.pop() {
+        let mut stack: Vec<Rest> = vec![Rest { place: last, beside: None }];
+        while let Some(own @ Rest { place, beside }) = stack.pop() {
             if std::mem::replace(&mut known[place as usize], true) {
                 continue;
             }
@@ -190,11 +190,11 @@ fn just_in_time(pattern: &Pattern, rest: &[u32]) -> Vec<Rest> {
             let late = made(pattern, place).find(|&of| !free[of as usize]);
             let read = made(pattern, place).filter(|&of| among[of as usize]);
             let read = read.map(|of| {
-                let deferred = deferred.map(|(late, depth)| (late, depth + 1)).or(late.map(|late| (late, 1)));
-                Rest { place: of, deferred: deferred.filter(|_| free[of as usize]) }
+                let beside = beside.map(|(late, depth)| (late, depth + 1)).or(late.map(|late| (late, 1)));
+                Rest { place: of, beside: beside.filter(|_| free[of as usize]) }
             });
             // The last instruction in order is popped first.
-            let (free, late): (Vec<Rest>, Vec<Rest>) = read.partition(|of| of.deferred.is_some());
+            let (free, late): (Vec<Rest>, Vec<Rest>) = read.partition(|of| of.beside.is_some());
             stack.extend(late.into_iter().chain(free));
         }
         chain.reverse();
@@ -228,8 +228,8 @@ pub fn place_by_limb(given: &Given, rows: usize, effort: u64) -> Option<Placed> 
 
 impl Placer<'_> {
     /// Places an instruction outside the steps.
-    fn settle_rest(&mut self, row: usize, Rest { place, deferred }: Rest) -> Option<()> {
-        let Some((late, depth)) = deferred else { return self.settle(row, place) };
+    fn settle_rest(&mut self, row: usize, Rest { place, beside }: Rest) -> Option<()> {
+        let Some((late, depth)) = beside else { return self.settle(row, place) };
         let value = self.values[self.value(row, late)];
         let ready = value.live_range.map_or(value.arrives, |live_range| self.live_ranges[live_range as usize].from);
         let ahead = self.latencies.of(self.pattern.unit(place)) + depth * self.beat;
