@@ -4,6 +4,7 @@
 //! 2. Backward: the level that the readers need. With [`LevelPolicy::Lowest`] every operation runs there; a value that two operations
 //!    read at different levels is computed at the higher one. Inputs are encrypted no higher than needed.
 //! 3. Forward: the values that stay unrescaled products. A sum does if both operands do, at one level.
+//!
 //! The level of a node is that of its rescaled value. A product at level ℓ is computed over the limbs of level ℓ + 1.
 
 use super::{Chain, LevelError};

@@ -16,6 +16,7 @@
 //! 4. *Digit extraction.* w = v_0 + 2^(e−k−1) mod 2^e has m' as its top k bits. For a bit b, z ≡ b mod 2^i implies z² ≡ b mod 2^(i+1).
 //!    So each bit, from the lowest, is lifted by squaring and subtracted, and the rest is halved. The depth is e − 1; with k = 1 there
 //!    are e·(e − 1)/2 squarings.
+//!
 //! The result encrypts m with plaintext modulus 2^k, over the limbs that the noise leaves.
 
 use super::error::LESS_NOISE;
