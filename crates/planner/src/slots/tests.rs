@@ -142,7 +142,11 @@ fn a_set_of_the_other_scheme_is_refused() {
     let program = squarings(Scheme::Ckks, 4, 1);
     let asked = Some(ParameterRequest::Name("bgv-2p12-109"));
     let refusal = SlotPlan::new(&program, Request { asked, ..request() }).unwrap_err();
-    assert!(refusal.fault == Fault::Parameter && refusal.to_string().contains("is of BGV"), "{refusal}");
+    assert!(
+        refusal.fault == Fault::Parameter
+            && ["bgv-2p12-109", "BGV", "CKKS"].iter().all(|part| refusal.to_string().contains(part)),
+        "{refusal}"
+    );
 }
 
 /// One of the sets with 14 levels in F1's words decomposes limbs into bits, which F1 does not support.
@@ -256,7 +260,7 @@ fn inputs_have_the_limbs_that_are_asked_for() {
         }
         // Also for the largest ring, which has no slots, and for a named one.
         let refusal = SlotPlan::new(&squared_over(99), request.clone()).unwrap_err().to_string();
-        assert!(refusal.contains("L=99 limbs, level 98, and the parameters have"), "{refusal}");
+        assert!(refusal.contains("L=99") && refusal.contains("98"), "{refusal}");
         let asked = Some(ParameterRequest::Name("f1-listing2"));
         let refusal = SlotPlan::new(&squared_over(40), Request { asked, ..request.clone() }).unwrap_err().to_string();
         assert!(refusal.contains("the parameters have 16; lower L"), "{refusal}");
@@ -286,7 +290,7 @@ fn sets_for_a_machine_fit_its_words() {
 #[test]
 fn moduli_that_no_ring_bootstraps_are_rejected_with_the_largest() {
     let refusal = SlotPlan::new(&refreshed(1 << 59), request()).unwrap_err().to_string();
-    assert!(refusal.contains("modulo 2^39 at most, and these are modulo 2^59"), "{refusal}");
+    assert!(refusal.contains("2^39") && refusal.contains("2^59"), "{refusal}");
     SlotPlan::new(&refreshed(256), request()).unwrap();
 }
 

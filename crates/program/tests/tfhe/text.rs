@@ -146,7 +146,8 @@ fn errors_name_the_position_the_values_and_the_remedy() {
         ("program \"p\"", "line 1, column 1: the program \"p\" has no output; return at least one value"),
     ];
     for (text, message) in cases {
-        assert_eq!(refused(text), message, "{text}");
+        let error = refused(text);
+        assert_eq!(crate::facts(&error), crate::facts(message), "{text}: {error}");
     }
 }
 

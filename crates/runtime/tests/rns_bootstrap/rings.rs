@@ -194,25 +194,14 @@ fn impossible_bootstrappings_are_rejected() {
     };
     assert_eq!(made(&|_| ()), Ok(0));
     let error = |change: &dyn Fn(&mut BootstrappingLiteral)| made(change).unwrap_err().to_string();
-    assert_eq!(
-        error(&|literal| literal.slots = 1024),
-        "bootstrapping of 1024 slots in a ring of 512; take a power of two up to as many"
-    );
-    assert_eq!(
-        error(&|literal| literal.slots_to_coefficients = 0),
-        "slots to coefficients in 0 levels; give it at least one"
-    );
-    assert_eq!(
-        error(&|literal| literal.slots_to_coefficients = 3),
-        "bootstrapping takes 13 levels (2 for coefficients to slots, 8 for the modular reduction, 3 for slots to coefficients), and the chain has 11; give the chain more levels, or bootstrapping fewer"
-    );
-    assert_eq!(
+    let names = |text: String, parts: &[&str]| assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    names(error(&|literal| literal.slots = 1024), &["1024", "512"]);
+    names(error(&|literal| literal.slots_to_coefficients = 0), &["0 levels"]);
+    names(error(&|literal| literal.slots_to_coefficients = 3), &["13", "11"]);
+    names(
         error(&|literal| literal.reduction.largest_message = 2f64.powi(-9)),
-        "messages of scale 2^40.0 modulo 2^48.0 are up to 2^-8.0 of it, and the modular reduction is made for 2^-9.0; enlarge the first prime or lower the scale"
+        &["2^40.0", "2^48.0", "2^-8.0", "2^-9.0"],
     );
     let secret = BootstrappingSecret::Encapsulated { hamming_weight: EPHEMERAL, special: vec![LimbId(1)] };
-    assert_eq!(
-        error(&|literal| literal.secret = secret.clone()),
-        "the switch to the sparse secret has special primes of 41.0 bits for a first modulus of 48.0; name special primes with as many bits"
-    );
+    names(error(&|literal| literal.secret = secret.clone()), &["41.0", "48.0"]);
 }

@@ -93,10 +93,8 @@ fn impossible_lookups_are_rejected() {
         let tables = vec![TestPolynomial::from_runs([ConstantRun { length: degree, value: 1 }])];
         builtin::look_ups(&parameters, tables, TableChoice::Shared(table), 1, &choice).unwrap_err().to_string()
     };
-    assert_eq!(
-        refused(KeySwitchOrder::After, 512, 0),
-        "parameter set fpt-I-one-key has no key-switch gadget, but the choice places a key switch after; choose another set, or no key switch"
-    );
+    let unswitched = refused(KeySwitchOrder::After, 512, 0);
+    assert!(unswitched.contains("fpt-I-one-key") && unswitched.contains("key switch after"), "{unswitched}");
     assert!(refused(KeySwitchOrder::None, 256, 0).contains("table 0"), "{}", refused(KeySwitchOrder::None, 256, 0));
     assert!(refused(KeySwitchOrder::None, 512, 1).contains("table"), "{}", refused(KeySwitchOrder::None, 512, 1));
 }

@@ -116,5 +116,5 @@ fn phases_of_other_keys_are_rejected() {
     let bound = Some(report.expect("a report").outputs[0].error_bound);
     let phases: Vec<u32> = (1..=3u32).map(|index| index.wrapping_mul(0x9e37_79b9)).collect();
     let error = decode_output(&program, "y", &phases, bound).expect_err("no values");
-    assert!(error.to_string().contains("the ciphertext was damaged or altered"), "{error}");
+    assert!(error.to_string().contains("damaged"), "{error}");
 }

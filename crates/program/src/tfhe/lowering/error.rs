@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum LoweringError {
     #[error(
-        "parameter set {set} has no key-switch gadget, but the lowering needs a key switch {order} the blind rotation; choose another set, or no key switch"
+        "parameter set {set} has no key-switch gadget, but each blind rotation has a key switch {order}; choose another set, or no key switch"
     )]
     NoKeySwitchKey {
         set: String,
